@@ -101,12 +101,20 @@ let package = Package(
         ),
         .room("Manifests", ["Encodings", "XML", "EdgeTokens"]),
 
-        // Floor 3: HTTP, stores that outlive a process, the client of entitlement services, and the gate in other processes.
+        // Floor 3: the one edge check, HTTP, stores that outlive a process, the client of entitlement services, and the gate in other processes.
+        .room(
+            "EdgeChecks",
+            [
+                "Platform", "Encodings", "Cryptography", "MediaResources", "MediaTokens", "Keys", "EdgeTokens",
+                "PlaybackGate",
+            ]
+        ),
         .room("GateMetrics", ["Platform", "PlaybackGate", .metrics("Metrics")]),
         .room(
             "EmbeddedGate",
             [
                 "CPlaygate", "Platform", "Encodings", "MediaResources", "MediaTokens", "EdgeTokens", "PlaybackGate",
+                "EdgeChecks",
             ]
         ),
         .room(
@@ -160,7 +168,8 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "GateMetrics", "HTTPServer", "SPOPServer",
+                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "EdgeChecks", "GateMetrics", "HTTPServer",
+                "SPOPServer",
                 "GateStores", "KeySources", "GateGRPC", .log,
                 .metrics("Metrics"), .metrics("CoreMetrics"),
                 .product(
@@ -193,7 +202,9 @@ let package = Package(
             "playgate",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "Keys", "EdgeTokens", "MediaResources",
-                "MediaTokens", "PlaybackGate", "Manifests", "GateService", "CommandLineSupport", .arguments, .system,
+                "MediaTokens", "PlaybackGate", "EdgeChecks", "Manifests", "GateService", "CommandLineSupport",
+                .arguments,
+                .system,
             ]
         ),
         .program(
@@ -239,7 +250,7 @@ let package = Package(
             "PlaybackGate",
             [
                 "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources", "MediaTokens", "Keys",
-                "EdgeTokens", "PlaybackGate",
+                "EdgeTokens", "PlaybackGate", "EdgeChecks",
             ]
         ),
         .fastTests(
@@ -247,7 +258,7 @@ let package = Package(
             [
                 "CPlaygate", "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources",
                 "MediaTokens",
-                "Keys", "EdgeTokens", "PlaybackGate", "EmbeddedGate", .nio("NIOCore"), .nio("NIOPosix"),
+                "Keys", "EdgeTokens", "PlaybackGate", "EdgeChecks", "EmbeddedGate", .nio("NIOCore"), .nio("NIOPosix"),
             ],
             exclude: ["Programs"],
             settings: .callingC
@@ -272,7 +283,8 @@ let package = Package(
             "GateService",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "GateTestSupport", "HTTPServer",
-                "SPOPServer", "MediaResources", "MediaTokens", "Keys", "EdgeTokens", "PlaybackGate", "KeySources",
+                "SPOPServer", "MediaResources", "MediaTokens", "Keys", "EdgeTokens", "PlaybackGate", "EdgeChecks",
+                "KeySources",
                 "GateGRPC", "GateService", "playgate", .nio("NIOCore"), .nio("NIOEmbedded"), .nio("NIOHTTP1"),
                 .nio("NIOPosix"), .nioExtras, .system,
             ],
@@ -301,8 +313,8 @@ let package = Package(
             "PlaygateCommand",
             [
                 "Platform", "Encodings", "ConfigurationReading", "Keys", "EdgeTokens", "GateService", "GateTestSupport",
-                "MediaResources", "MediaTokens", "PlaybackGate", "AccessEnabler", "playgate", "playgate-sandbox",
-                .arguments,
+                "MediaResources", "MediaTokens", "PlaybackGate", "EdgeChecks", "AccessEnabler", "playgate",
+                "playgate-sandbox", .arguments,
             ]
         ),
     ],
@@ -310,7 +322,9 @@ let package = Package(
 )
 
 // The fuzzer calls the C interface as a part of its own program; scripts/embed links it for everyone else.
-if Context.environment["PLAYGATE_FUZZ"] != nil { package.products.append(.library("EmbeddedGate", "CPlaygate")) }
+if Context.environment["PLAYGATE_FUZZ"] != nil {
+    package.products.append(.library("EmbeddedGate", "EdgeChecks", "CPlaygate"))
+}
 
 // PLAYGATE_PARTS names the targets to keep, with all that they depend on: under a sanitizer everything is built anew, and
 // the service with its dependencies is most of that.

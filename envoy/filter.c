@@ -96,7 +96,8 @@ static int begin(pe_filter *filter, void *host) {
         return ENVOY_STOP;
     }
     if (!filter->is_asking) report(filter);
-    if (!filter->is_asking && !is_open(filter)) {
+    // Nobody knows what the origin would read, and which tokens are in it: this is closed in shadow mode too.
+    if (!filter->is_asking && (!is_readable || !is_open(filter))) {
         pe_send_refusal(filter, host);
         return ENVOY_STOP;
     }

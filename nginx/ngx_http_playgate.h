@@ -208,6 +208,8 @@ typedef struct {
     unsigned decided : 1;
     /// 1 if the answer was counted, and its grant handed over.
     unsigned finished : 1;
+    /// The target could not be read, so that no token is cut out of it.
+    unsigned unreadable : 1;
     /// 1 if texts are percent-encoded, as the service sends them.
     unsigned encoded : 1;
 } pg_ctx;

@@ -34,6 +34,7 @@ static ngx_int_t check(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx) {
         pg_fill_request(r, &request, &cut);
         result = pg_fill_facts(r, conf, &request);
     }
+    if (result != NGX_OK) ctx->unreadable = 1;
     if (result == NGX_DECLINED) {
         pg_refuse(ctx, "edge_request_invalid", NGX_HTTP_FORBIDDEN);
         return NGX_OK;
@@ -66,7 +67,7 @@ static int is_decided(ngx_http_request_t *r, const pg_loc_conf *conf, const pg_c
 }
 
 static ngx_int_t begin(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx) {
-    ctx->decided = ctx->finished = 0;
+    ctx->decided = ctx->finished = ctx->unreadable = 0;
     ctx->policy = conf->policy;
     ctx->sources = conf->sources;
     ctx->place = conf->place;
@@ -83,7 +84,8 @@ static ngx_int_t guard(ngx_http_request_t *r) {
     if (conf->mode == PG_OFF) return NGX_DECLINED;
     pg_ctx *ctx = pg_find_ctx(r);
     if (ctx == NULL) ctx = pg_create_ctx(r);
-    if (ctx == NULL) return conf->mode == PG_SHADOW ? NGX_DECLINED : NGX_HTTP_SERVICE_UNAVAILABLE;
+    // Without memory no token can be cut out, so that this is closed in shadow mode too.
+    if (ctx == NULL) return NGX_HTTP_SERVICE_UNAVAILABLE;
     if (ctx->is_ask) return NGX_DECLINED;
     if (ctx->asking) {
         if (!ctx->answered) return NGX_AGAIN;

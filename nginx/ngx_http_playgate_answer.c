@@ -113,9 +113,9 @@ static ngx_int_t refuse(ngx_http_request_t *r, const pg_ctx *ctx, ngx_int_t is_n
 static void report(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx) {
     pg_count_answer(ngx_http_get_module_main_conf(r, ngx_http_playgate_module), ctx, conf->mode);
     if (ctx->outcome == PLAYGATE_ALLOW) return;
-    ngx_uint_t level = conf->mode == PG_SHADOW ? NGX_LOG_WARN : NGX_LOG_INFO;
-    ngx_log_error(level, r->connection->log, 0, "playgate: %s by %V", conf->mode == PG_SHADOW ? "would be refused" : "refused",
-                  &ctx->code);
+    ngx_int_t passes = conf->mode == PG_SHADOW && !ctx->unreadable;
+    ngx_uint_t level = passes ? NGX_LOG_WARN : NGX_LOG_INFO;
+    ngx_log_error(level, r->connection->log, 0, "playgate: %s by %V", passes ? "would be refused" : "refused", &ctx->code);
 }
 
 /// Returns NGX_DECLINED to go on: the handlers after this one decide too, in the access phase and in the one before it.
@@ -124,7 +124,8 @@ ngx_int_t pg_finish(ngx_http_request_t *r, pg_loc_conf *conf, pg_ctx *ctx) {
     ctx->finished = 1;
     if (is_new) report(r, conf, ctx);
     if (is_new && ctx->outcome == PLAYGATE_ALLOW && conf->set_cookie) is_lost = deliver(r, ctx) != NGX_OK;
-    if (conf->mode == PG_SHADOW) return NGX_DECLINED;
+    // Nobody knows what the origin would read, and which tokens are in it: this is closed in shadow mode too.
+    if (conf->mode == PG_SHADOW && !ctx->unreadable) return NGX_DECLINED;
     if (ctx->outcome != PLAYGATE_ALLOW) return refuse(r, ctx, is_new);
     return is_lost ? NGX_HTTP_SERVICE_UNAVAILABLE : NGX_DECLINED;
 }

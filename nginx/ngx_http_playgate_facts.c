@@ -91,8 +91,8 @@ ngx_int_t pg_fill_facts(ngx_http_request_t *r, const pg_loc_conf *conf, playgate
         if (conf->facts[fact] != NULL && ngx_http_complex_value(r, conf->facts[fact], &texts[fact]) != NGX_OK) return NGX_ERROR;
     request->countries = pg_slice(texts[PG_COUNTRY]);
     request->position = pg_slice(texts[PG_POSITION]);
+    // A number that cannot be read is not known.
     request->client_asn = number_of(texts[PG_ASN]);
-    if (texts[PG_ASN].len > 0 && request->client_asn == 0) return NGX_DECLINED;
     return fill_connection(r, request);
 }
 

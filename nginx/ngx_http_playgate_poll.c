@@ -12,6 +12,8 @@
 /// The longest wait for a change, in seconds, and the time beyond it in which the service must answer, in milliseconds.
 #define PG_LONGEST_WAIT 55
 #define PG_PATIENCE 10000
+/// The time for the whole answer before a worker's first request, in milliseconds.
+#define PG_FIRST_PATIENCE 1000
 /// The largest head of a response.
 #define PG_HEAD_LIMIT 16384
 
@@ -226,15 +228,24 @@ static void begin(pg_poll *poll) {
     ngx_add_timer(connection->read, 1000 * wait_of(policy) + PG_PATIENCE);
 }
 
-/// Asks once, for at most a second: the first requests of a worker need a policy.
+/// Milliseconds of a clock that goes on while a worker has no events.
+static int64_t monotonic(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t) time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+/// Asks once, for at most two seconds: the first requests of a worker need a policy.
 static void ask_once(pg_poll *poll) {
     int descriptor = open_socket(poll->policy, 0);
     if (descriptor < 0) return;
     poll->sent = pg_now();
+    // nginx's own clock stands still while a worker starts.
+    int64_t deadline = monotonic() + PG_FIRST_PATIENCE;
     ssize_t count = send_request(descriptor, poll->policy) == NGX_OK ? 1 : -1;
     while (count > 0 && grow(poll) == NGX_OK) {
         // A service that drips bytes holds up no worker.
-        if (pg_now() - poll->sent > 3000) {
+        if (monotonic() > deadline) {
             count = -1;
             break;
         }

@@ -6,6 +6,7 @@
 #include "playgate_ask.h"
 
 #include "exchange.h"
+#include "fork.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,11 +17,13 @@
 // The request is stated as nginx's page does it, or as those of edges that forward paths as they are: the facts in fields of the
 // edge's own, and the client's fields that have tokens.
 
-enum { most_request = 65536, most_body = 65536 };
+enum { most_request = 65536, most_body = 65536, most_headers = 4096 };
 
 struct playgate_asker {
     char *path;
     uint32_t timeout, limit, count;
+    // The process that may use the connections and the lock.
+    uint32_t forks;
     pthread_mutex_t lock;
     // The idle connections, the latest last.
     int idle[];
@@ -39,6 +42,7 @@ int32_t playgate_asker_create(const char *path, uint32_t timeout, uint32_t conne
     fresh->path = strdup(path);
     fresh->timeout = timeout;
     fresh->limit = connections;
+    fresh->forks = fork_number();
     if (fresh->path == NULL || pthread_mutex_init(&fresh->lock, NULL) != 0) {
         free(fresh->path);
         free(fresh);
@@ -51,7 +55,7 @@ int32_t playgate_asker_create(const char *path, uint32_t timeout, uint32_t conne
 void playgate_asker_free(playgate_asker *asker) {
     if (asker == NULL) return;
     for (uint32_t place = 0; place < asker->count; place++) close(asker->idle[place]);
-    pthread_mutex_destroy(&asker->lock);
+    if (asker->forks == fork_number()) pthread_mutex_destroy(&asker->lock);
     free(asker->path);
     free(asker);
 }
@@ -273,8 +277,11 @@ static int ask(playgate_asker *asker, const text *request, exchange_response *re
 int32_t playgate_ask(playgate_asker *asker, const playgate_request *request, playgate_answer *answer) {
     if (answer == NULL || answer->size < sizeof *answer) return PLAYGATE_E_ARGUMENT;
     refuse(answer);
-    if (asker == NULL || request == NULL || request->size < sizeof *request || request->target.length == 0)
+    if (asker == NULL || request == NULL || request->size < sizeof *request || request->target.length == 0
+        || request->header_count > most_headers)
         return PLAYGATE_E_ARGUMENT;
+    // A connection that two processes use gives one the answers of the other.
+    if (asker->forks != fork_number()) return PLAYGATE_E_FORK;
     text written = {.bytes = malloc(most_request)};
     exchange_response response = {0};
     if (written.bytes == NULL) return PLAYGATE_E_INTERNAL;

@@ -61,7 +61,12 @@ int exchange_connect(const char *path, int64_t deadline) {
     size_t length = strlen(path);
     if (length == 0 || length >= sizeof address.sun_path) return -1;
     memcpy(address.sun_path, path, length);
+#ifdef SOCK_CLOEXEC
+    // Set at once: another thread may start a program meanwhile, which would keep the connection.
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+#else
     int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+#endif
     if (descriptor < 0) return -1;
 #ifdef SO_NOSIGPIPE
     int yes = 1;

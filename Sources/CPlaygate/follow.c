@@ -7,6 +7,7 @@
 #include "playgate_signed.h"
 
 #include "exchange.h"
+#include "fork.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,8 @@ struct playgate_follower {
     void *log_context;
     _Atomic(playgate_engine *) engine;
     atomic_int is_stopped;
+    // The process that may use the pipe and the engine.
+    uint32_t forks;
     // A byte in it ends every wait.
     int wake[2];
     // The last result of taking a document.
@@ -274,7 +277,12 @@ static int read_trust(playgate_follower *follower, const char *path) {
 }
 
 static int open_wake(playgate_follower *follower) {
-    if (pipe(follower->wake) != 0) {
+#ifdef __linux__
+    int failed = pipe2(follower->wake, O_CLOEXEC);
+#else
+    int failed = pipe(follower->wake);
+#endif
+    if (failed != 0) {
         follower->wake[0] = follower->wake[1] = -1;
         return -1;
     }
@@ -304,6 +312,7 @@ int32_t playgate_follower_create(const playgate_follower_rules *rules, playgate_
     playgate_follower *follower = calloc(1, sizeof *follower);
     if (follower == NULL) return PLAYGATE_E_INTERNAL;
     follower->wake[0] = follower->wake[1] = -1;
+    follower->forks = fork_number();
     follower->log = rules->log;
     follower->log_context = rules->log_context;
     size_t prefix = sizeof service_prefix - 1;
@@ -332,26 +341,35 @@ playgate_engine *playgate_follower_engine(const playgate_follower *follower) {
 
 int32_t playgate_follower_run(playgate_follower *follower) {
     if (follower == NULL) return PLAYGATE_E_ARGUMENT;
+    if (follower->forks != fork_number()) return PLAYGATE_E_FORK;
     int next = follower->is_service ? soon : interval;
+    int64_t due = exchange_clock() + next;
     while (!atomic_load(&follower->is_stopped)) {
         struct pollfd wake = {.fd = follower->wake[0], .events = POLLIN};
-        if (poll(&wake, 1, next) != 0) continue;
+        int64_t left = due - exchange_clock();
+        // A signal ends a wait, and must not put off what is due.
+        if (left > 0 && poll(&wake, 1, (int)left) != 0) continue;
+        if (left > 0 && exchange_clock() < due) continue;
         if (follower->result == PLAYGATE_E_FORK) return PLAYGATE_E_FORK;
         if (!follower->is_service) look_at_file(follower);
         else next = ask(follower, 1000 * (int64_t)wait_of(follower) + patience);
+        due = exchange_clock() + next;
     }
     return PLAYGATE_OK;
 }
 
 void playgate_follower_stop(playgate_follower *follower) {
-    if (follower == NULL) return;
-    atomic_store(&follower->is_stopped, 1);
+    // In a child, the byte would wake the parent's thread.
+    if (follower == NULL || follower->forks != fork_number()) return;
     while (write(follower->wake[1], "", 1) < 0 && errno == EINTR) {}
+    // The last access: the thread may free the follower at once.
+    atomic_store(&follower->is_stopped, 1);
 }
 
 void playgate_follower_free(playgate_follower *follower) {
     if (follower == NULL) return;
-    playgate_engine_release(atomic_load(&follower->engine));
+    // A child leaves the engine to its parent, whose locks are in it.
+    if (follower->forks == fork_number()) playgate_engine_release(atomic_load(&follower->engine));
     for (int end = 0; end < 2; end++)
         if (follower->wake[end] >= 0) close(follower->wake[end]);
     exchange_wipe(follower->key, sizeof follower->key);

@@ -23,7 +23,7 @@ enum { line = 64, ways = 16, choices = 2, texts = 4, most_credentials = 16, fixe
 
 typedef struct entry {
     uint64_t hash, used, place, generation;
-    int64_t good_until, expires;
+    int64_t decided, good_until, expires;
     int32_t code, status;
     uint32_t flags, request_flags, key_length;
     int32_t scope;
@@ -319,7 +319,7 @@ int32_t playgate_memo_find(playgate_memo *memo, uint64_t place, uint64_t generat
             entry = find_entry(memo, place, request, &key, scopes[which]);
             // A clock that was set back must not find what was decided later.
             if (entry == NULL || entry->generation != generation || request->now > entry->good_until
-                || !fill(memo, entry, request, answer))
+                || request->now < entry->decided || !fill(memo, entry, request, answer))
                 continue;
             entry->used = ++memo->clock;
             if (memo->counters != NULL) add_to(&memo->counters->hits);
@@ -345,10 +345,11 @@ static size_t text_length(const playgate_memo *memo, const playgate_answer *answ
     return length;
 }
 
-static void write_entry(entry *entry, const key *key, const playgate_answer *answer, const playgate_slice *slices) {
+static void write_entry(entry *entry, const key *key, int64_t now, const playgate_answer *answer, const playgate_slice *slices) {
     unsigned char *text = entry->bytes + key->length;
     entry->hash = key->hash;
     entry->generation = answer->generation;
+    entry->decided = now;
     entry->good_until = answer->good_until;
     entry->expires = answer->expires;
     entry->code = answer->code;
@@ -390,6 +391,6 @@ void playgate_memo_keep(playgate_memo *memo, uint64_t place, const playgate_requ
     target->request_flags = request->flags;
     target->used = ++memo->clock;
     memo->tags[(size_t)((unsigned char *)target - memo->entries) / memo->entry_size] = tag_of(key.hash);
-    write_entry(target, &key, answer, slices);
+    write_entry(target, &key, request->now, answer, slices);
     if (memo->counters != NULL) add_to(&memo->counters->stored);
 }

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 public import CPlaygate
+internal import EdgeChecks
 internal import EdgeTokens
 internal import Encodings
 internal import MediaResources
@@ -21,77 +22,112 @@ public func playgate_check(
         return Result.argument
     }
     guard Forks.areOver else { return unsafe answer.pointee.fail(Codes.internalFailure, Result.fork) }
-    guard let engine = unsafe Handle.object(engine, PolicyEngine.self), let request = unsafe request,
+    guard let engine = unsafe Handle.object(engine, EmbeddedChecker.self), let request = unsafe request,
         unsafe request.pointee.size >= UInt32(MemoryLayout<playgate_request>.size)
     else { return unsafe answer.pointee.fail(Codes.internalFailure, Result.argument) }
-    var question = EdgeQuestion()
-    guard unsafe 0...(1 << 53) ~= request.pointee.now, unsafe question.copy(request) else {
+    guard unsafe 0...(1 << 53) ~= request.pointee.now, unsafe request.pointee.isWhole else {
         return unsafe answer.pointee.fail(Codes.invalidRequest, Result.argument)
     }
     let now = unsafe Timestamp(millisecondsSince1970: request.pointee.now)
-    let found = engine.check(question, unsafe Handle.object(place, PolicyPlace.self), at: now)
+    let found = engine.check(
+        unsafe EdgeCheckRequest(request),
+        in: unsafe Handle.object(place, EdgeLocation.self),
+        isReusable: unsafe request.pointee.flags & UInt32(PLAYGATE_REQUEST_NOT_KEPT) == 0,
+        at: now
+    )
     unsafe answer.pointee.fill(found, target: request.pointee.target, at: now)
     unsafe answer.pointee.trace(request.pointee.traceparent)
     return Result.ok
 }
 
-extension EdgeQuestion {
-    /// Copies a request into an empty question; false if it states memory that it has not, or too much of anything.
+extension EdgeCheckRequest {
+    /// Reads a request; `nil` if its target, method or host is malformed.
     @unsafe
-    fileprivate mutating func copy(_ request: UnsafePointer<playgate_request>) -> Bool {
-        let stated = unsafe request.pointee
-        guard unsafe stated.isWhole else { return false }
-        unsafe target = stated.target.text
-        unsafe method = stated.method.text(usually: "GET")
-        unsafe scheme = stated.scheme.text(usually: "https")
-        unsafe host = stated.host.text
-        unsafe client = stated.client.text
-        unsafe countries = stated.countries.text
-        unsafe position = stated.position.text
-        unsafe clientASN = stated.client_asn
-        let flags = unsafe stated.flags
-        isPartial = flags & UInt32(PLAYGATE_REQUEST_PARTIAL) != 0
-        isAsIs = flags & UInt32(PLAYGATE_REQUEST_AS_IS) != 0
-        isAmbiguous = flags & UInt32(PLAYGATE_REQUEST_AMBIGUOUS) != 0
-        isKept = flags & UInt32(PLAYGATE_REQUEST_NOT_KEPT) == 0
-        if flags & UInt32(PLAYGATE_REQUEST_TLS_KNOWN) != 0 {
-            unsafe alpn = stated.alpn.array
-            unsafe clientKey = stated.client_key.array
-        }
-        if unsafe stated.headers != nil || stated.header_values != nil { unsafe headers = CallerHeaders(request) }
-        for place in 0..<(unsafe stated.token_count) {
-            guard let slice = unsafe stated.tokens?[place], unsafe !slice.isBroken else { return false }
-            unsafe show(token: slice.text)
-        }
-        for place in 0..<(unsafe stated.grant_count) {
-            guard let slice = unsafe stated.grants?[place], unsafe !slice.isBroken else { return false }
-            unsafe show(grant: slice.text)
-        }
-        return true
+    fileprivate init?(_ request: UnsafePointer<playgate_request>) {
+        let flags = unsafe request.pointee.flags
+        let isAmbiguous = flags & UInt32(PLAYGATE_REQUEST_AMBIGUOUS) != 0
+        let host = unsafe request.pointee.host.text
+        let authority = host.isEmpty ? nil : URIAuthority(host)
+        guard host.isEmpty || authority != nil,
+            let method = unsafe PlaybackRequest.Method(reported: request.pointee.method.text(usually: "GET")),
+            let target = unsafe ParsedTarget(request.pointee.target.text, isAmbiguous: isAmbiguous)
+        else { return nil }
+        self.init(
+            target,
+            method: method,
+            authority: authority,
+            isPartial: flags & UInt32(PLAYGATE_REQUEST_PARTIAL) != 0,
+            form: flags & UInt32(PLAYGATE_REQUEST_AS_IS) != 0 ? .asIs : .resolved,
+            report: unsafe CallerReport(request)
+        )
     }
 }
 
 extension playgate_request {
     /// True if all slices have their memory, and there is not too much of anything.
     fileprivate var isWhole: Bool {
-        guard unsafe token_count <= Limits.credentials, unsafe grant_count <= Limits.credentials,
-            unsafe header_count <= Limits.headers
+        // A count above that of Swift's numbers is negative here.
+        let credentials = 0...Limits.credentials
+        guard unsafe credentials ~= token_count, unsafe credentials ~= grant_count,
+            unsafe 0...Limits.headers ~= header_count
         else { return false }
         let isBroken =
             unsafe target.isBroken || method.isBroken || scheme.isBroken || host.isBroken || client.isBroken
             || alpn.isBroken || client_key.isBroken || countries.isBroken || position.isBroken
-        return !isBroken
+        return unsafe !isBroken && areWhole(tokens, token_count) && areWhole(grants, grant_count)
+    }
+
+    private func areWhole(_ slices: UnsafePointer<playgate_slice>?, _ count: Int) -> Bool {
+        if count == 0 { return true }
+        guard let slices = unsafe slices else { return false }
+        for place in 0..<count where unsafe slices[place].isBroken { return false }
+        return true
     }
 }
 
-/// The header fields of a request in the memory of its caller, during a check.
+/// The credentials and facts of a request in the memory of its caller, during a check.
 @safe
-private struct CallerHeaders: HeaderFields, @unchecked Sendable {
+private struct CallerReport: EdgeReport, @unchecked Sendable {
     // Unchecked: a check reads it on the caller's thread, and lets go of it before it returns.
     private let request: UnsafePointer<playgate_request>
 
     @unsafe
     init(_ request: UnsafePointer<playgate_request>) { unsafe self.request = request }
+
+    var hasHeaders: Bool { unsafe request.pointee.headers != nil || request.pointee.header_values != nil }
+
+    func mediaToken(for match: Catalogue.Finding) -> PresentedToken {
+        var presented = PresentedToken()
+        for place in 0..<(unsafe request.pointee.token_count) {
+            if let slice = unsafe request.pointee.tokens?[place] { unsafe presented.add(slice.text, from: 0) }
+        }
+        return presented
+    }
+
+    func grants() -> PresentedGrants {
+        var presented = PresentedGrants()
+        for place in 0..<(unsafe request.pointee.grant_count) {
+            if let slice = unsafe request.pointee.grants?[place] { unsafe presented.add(slice.text) }
+        }
+        return presented
+    }
+
+    func report(of fact: RequestFact) -> ReportedFact {
+        switch fact {
+        case .scheme: return unsafe .text(request.pointee.scheme.text(usually: "https"))
+        case .host: return unsafe .text(request.pointee.host.text)
+        case .clientAddress: return unsafe .text(request.pointee.client.text)
+        case .countries: return unsafe .text(request.pointee.countries.text)
+        case .position: return unsafe .text(request.pointee.position.text)
+        case .clientASN:
+            let number = unsafe request.pointee.client_asn
+            return number == 0 ? .none : .text(String(number)[...])
+        case .alpn, .clientKey:
+            guard unsafe request.pointee.flags & UInt32(PLAYGATE_REQUEST_TLS_KNOWN) != 0 else { return .none }
+            return unsafe .bytes(fact == .alpn ? request.pointee.alpn.array : request.pointee.client_key.array)
+        case .port, .query, .method, .headers: return .none
+        }
+    }
 
     func values(of name: String) -> [Substring] {
         if let headers = unsafe request.pointee.headers {
@@ -114,7 +150,7 @@ private struct CallerHeaders: HeaderFields, @unchecked Sendable {
                 return unsafe function(request.pointee.header_context, slice, slices.baseAddress, slices.count)
             }
             // More values than there is room for: none is known, rather than some of them.
-            guard count <= slices.count else { return [] }
+            guard 0...slices.count ~= count else { return [] }
             return (0..<count).map { unsafe slices[$0].text }
         }
     }
@@ -155,7 +191,7 @@ extension playgate_answer {
         if unsafe text.isTruncated { unsafe flags |= UInt32(PLAYGATE_ANSWER_TRUNCATED) }
     }
 
-    fileprivate mutating func fill(_ found: PolicyAnswer, target: playgate_slice, at now: Timestamp) {
+    fileprivate mutating func fill(_ found: EmbeddedCheck, target: playgate_slice, at now: Timestamp) {
         unsafe reset()
         unsafe generation = found.generation
         if found.isRenewalDue { unsafe flags |= UInt32(PLAYGATE_ANSWER_RENEWAL_DUE) }
@@ -172,7 +208,7 @@ extension playgate_answer {
         }
     }
 
-    private mutating func setScope(_ found: PolicyAnswer.Scope, _ target: playgate_slice) {
+    private mutating func setScope(_ found: AnswerReuse.Scope, _ target: playgate_slice) {
         switch found {
         case .request: unsafe good_until = 0
         case .target: unsafe scope = Int32(PLAYGATE_SCOPE_TARGET)

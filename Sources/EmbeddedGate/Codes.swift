@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 public import CPlaygate
+internal import EdgeChecks
 internal import Encodings
 internal import PlaybackGate
 
@@ -36,7 +37,7 @@ enum Codes {
             "repeated_field", "empty_field", "invalid_ttl", "invalid_issue_time", "no_usable_key",
             "signature_length", "untrusted_signature", "key_out_of_scope", "requestor_mismatch",
             "ttl_not_positive", "ttl_too_long", "issued_in_future", "expired", "resource_mismatch",
-            "internal_failure",
+            "internal_failure", "blanks_for_plus",
         ]
     )
     static let ofGrants = Block(
@@ -105,7 +106,7 @@ enum Codes {
     }
 
     /// The number of a reason to ask.
-    static func number(_ reason: PolicyAnswer.Reason) -> Int32 { asked.start + Int32(reason.rawValue) }
+    static func number(_ reason: EmbeddedCheck.Reason) -> Int32 { asked.start + Int32(reason.rawValue) }
 
     static let internalFailure = number("internal_failure".utf8.span)
     static let invalidRequest = number("edge_request_invalid".utf8.span)

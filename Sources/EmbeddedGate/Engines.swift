@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 public import CPlaygate
+internal import EdgeChecks
 internal import Encodings
 internal import MediaResources
 internal import Platform
@@ -20,8 +21,8 @@ public func playgate_place_create(
     guard let rules = unsafe rules, unsafe rules.pointee.size >= UInt32(MemoryLayout<playgate_place_rules>.size) else {
         return Result.argument
     }
-    do throws(PolicyFault) {
-        unsafe place.pointee = Handle.make(try unsafe PolicyPlace(rules.pointee))
+    do throws(EdgeBundleError) {
+        unsafe place.pointee = Handle.make(try unsafe EdgeLocation(rules.pointee))
         return Result.ok
     } catch let fault {
         _ = unsafe fault.report(to: error)
@@ -29,25 +30,25 @@ public func playgate_place_create(
     }
 }
 
-extension PolicyPlace {
-    fileprivate convenience init(_ rules: playgate_place_rules) throws(PolicyFault) {
+extension EdgeLocation {
+    fileprivate convenience init(_ rules: playgate_place_rules) throws(EdgeBundleError) {
         guard
             unsafe !rules.media.isBroken && !rules.resource.isBroken && !rules.requestor.isBroken
                 && !rules.profile.isBroken
-        else { throw PolicyFault("a slice has no memory") }
+        else { throw EdgeBundleError("a slice has no memory") }
         let texts = unsafe [rules.media.text, rules.resource.text, rules.requestor.text, rules.profile.text]
             .map { String($0) }
         let (media, resource, requestor) = (texts[0], texts[1], texts[2])
-        guard let use = Catalogue.Entry.Use(number: unsafe rules.use) else { throw PolicyFault("use is not known") }
+        guard let use = Catalogue.Entry.Use(number: unsafe rules.use) else { throw EdgeBundleError("use is not known") }
         guard resource.isEmpty == requestor.isEmpty, resource.isEmpty || media.isEmpty else {
-            throw PolicyFault("give either media, or resource with requestor, or none of them")
+            throw EdgeBundleError("give either media, or resource with requestor, or none of them")
         }
-        guard use == .once || !resource.isEmpty else { throw PolicyFault("use is for resource alone") }
+        guard use == .once || !resource.isEmpty else { throw EdgeBundleError("use is for resource alone") }
         let subject: Subject
         if !resource.isEmpty {
             do throws(ResourceError) {
                 subject = .resource(try MediaResource(resource), requestor: requestor, use: use)
-            } catch { throw PolicyFault("resource: \(error)") }
+            } catch { throw EdgeBundleError("resource: \(error)") }
         } else {
             subject = media.isEmpty ? .path : .media(media)
         }
@@ -68,7 +69,7 @@ extension Catalogue.Entry.Use {
 
 /// See `playgate.h`.
 @c @implementation
-public func playgate_place_release(_ place: OpaquePointer?) { unsafe Handle.release(place, PolicyPlace.self) }
+public func playgate_place_release(_ place: OpaquePointer?) { unsafe Handle.release(place, EdgeLocation.self) }
 
 /// See `playgate.h`.
 @c @implementation
@@ -82,8 +83,8 @@ public func playgate_engine_create(
     unsafe engine.pointee = nil
     guard Forks.areOver else { return Result.fork }
     guard let policy = unsafe Handle.object(policy, PolicyHandle.self) else { return Result.argument }
-    do throws(PolicyFault) {
-        unsafe engine.pointee = Handle.make(try PolicyEngine(policy.policy))
+    do throws(EdgeBundleError) {
+        unsafe engine.pointee = Handle.make(try EmbeddedChecker(policy.policy))
         return Result.ok
     } catch let fault {
         _ = unsafe fault.report(to: error)
@@ -94,13 +95,13 @@ public func playgate_engine_create(
 /// See `playgate.h`.
 @c @implementation
 public func playgate_engine_retain(_ engine: OpaquePointer?) -> OpaquePointer? {
-    unsafe Handle.retain(engine, PolicyEngine.self)
+    unsafe Handle.retain(engine, EmbeddedChecker.self)
     return unsafe engine
 }
 
 /// See `playgate.h`.
 @c @implementation
-public func playgate_engine_release(_ engine: OpaquePointer?) { unsafe Handle.release(engine, PolicyEngine.self) }
+public func playgate_engine_release(_ engine: OpaquePointer?) { unsafe Handle.release(engine, EmbeddedChecker.self) }
 
 /// See `playgate.h`.
 @c @implementation
@@ -111,12 +112,12 @@ public func playgate_engine_replace(
 ) -> Int32 {
     unsafe clear(error)
     guard Forks.areOver else { return Result.fork }
-    guard let engine = unsafe Handle.object(engine, PolicyEngine.self),
+    guard let engine = unsafe Handle.object(engine, EmbeddedChecker.self),
         let policy = unsafe Handle.object(policy, PolicyHandle.self)
     else { return Result.argument }
-    do throws(PolicyFault) {
+    do throws(EdgeBundleError) {
         if try engine.replace(with: policy.policy) { return Result.ok }
-        _ = unsafe PolicyFault("the policy in force is newer").report(to: error)
+        _ = unsafe EdgeBundleError("the policy in force is newer").report(to: error)
         return Result.argument
     } catch let fault {
         _ = unsafe fault.report(to: error)
@@ -135,12 +136,12 @@ public func playgate_engine_update(
 ) -> Int32 {
     unsafe clear(error)
     guard Forks.areOver else { return Result.fork }
-    guard let engine = unsafe Handle.object(engine, PolicyEngine.self), let bytes = unsafe bytes,
-        1...PolicyDocument.maximumSize ~= length
+    guard let engine = unsafe Handle.object(engine, EmbeddedChecker.self), let bytes = unsafe bytes,
+        1...EdgeBundle.maximumSize ~= length
     else { return Result.argument }
     let start = unsafe UnsafeRawPointer(bytes).assumingMemoryBound(to: UInt8.self)
     let document = unsafe UnsafeBufferPointer(start: start, count: length)
-    do throws(PolicyFault) {
+    do throws(EdgeBundleError) {
         try unsafe engine.update(document.span, at: Timestamp(millisecondsSince1970: now))
         return Result.ok
     } catch let fault {
@@ -152,7 +153,7 @@ public func playgate_engine_update(
 @c @implementation
 public func playgate_engine_confirm(_ engine: OpaquePointer?, _ now: Int64) -> Int32 {
     guard Forks.areOver else { return Result.fork }
-    guard let engine = unsafe Handle.object(engine, PolicyEngine.self), 0...(1 << 53) ~= now else {
+    guard let engine = unsafe Handle.object(engine, EmbeddedChecker.self), 0...(1 << 53) ~= now else {
         return Result.argument
     }
     engine.confirm(at: Timestamp(millisecondsSince1970: now))
@@ -168,10 +169,10 @@ public func playgate_engine_has_place(
 ) -> Int32 {
     unsafe clear(error)
     guard Forks.areOver else { return Result.fork }
-    guard let engine = unsafe Handle.object(engine, PolicyEngine.self),
-        let place = unsafe Handle.object(place, PolicyPlace.self)
+    guard let engine = unsafe Handle.object(engine, EmbeddedChecker.self),
+        let place = unsafe Handle.object(place, EdgeLocation.self)
     else { return Result.argument }
-    do throws(PolicyFault) {
+    do throws(EdgeBundleError) {
         try place.check(by: engine.policy)
         return Result.ok
     } catch let fault {
@@ -184,11 +185,11 @@ public func playgate_engine_has_place(
 @c @implementation
 public func playgate_engine_fresh_until(_ engine: OpaquePointer?) -> Int64 {
     guard Forks.areOver else { return 0 }
-    return unsafe Handle.object(engine, PolicyEngine.self)?.freshUntil.millisecondsSince1970 ?? 0
+    return unsafe Handle.object(engine, EmbeddedChecker.self)?.freshUntil.millisecondsSince1970 ?? 0
 }
 
 /// See `playgate.h`.
 @c @implementation
 public func playgate_engine_generation(_ engine: OpaquePointer?) -> UInt64 {
-    unsafe Handle.object(engine, PolicyEngine.self)?.generation ?? 0
+    unsafe Handle.object(engine, EmbeddedChecker.self)?.generation ?? 0
 }

@@ -2,18 +2,19 @@
 // Copyright the Playgate authors.
 
 public import CPlaygate
+internal import EdgeChecks
 internal import Encodings
 internal import Platform
 internal import PlaybackGate
 
 /// A parsed policy, as C programs refer to it.
 final class PolicyHandle: Sendable {
-    let policy: PolicyDocument
+    let policy: EdgeBundle
 
-    init(_ policy: PolicyDocument) { self.policy = policy }
+    init(_ policy: EdgeBundle) { self.policy = policy }
 }
 
-extension PolicyFault {
+extension EdgeBundleError {
     /// The result of the function.
     private var result: Int32 {
         switch kind {
@@ -71,8 +72,8 @@ public func playgate_policy_open(
     _ policy: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<playgate_error>?
 ) -> Int32 {
-    unsafe open(bytes, length, policy, error) { (document) throws(PolicyFault) in
-        try PolicyDocument(document, at: Timestamp(millisecondsSince1970: now))
+    unsafe open(bytes, length, policy, error) { (document) throws(EdgeBundleError) in
+        try EdgeBundle(document, at: Timestamp(millisecondsSince1970: now))
     }
 }
 
@@ -93,12 +94,12 @@ public func playgate_policy_open_signed(
     let slice = unsafe playgate_slice(bytes: trust, length: max(trustLength, 0))
     guard let keys = unsafe slice.buffer(limit: Limits.text + 1), !keys.isEmpty else { return Result.argument }
     let signers: PolicySigners
-    do throws(PolicyFault) { signers = try unsafe PolicySigners([UInt8](keys)) } catch let fault {
+    do throws(EdgeBundleError) { signers = try unsafe PolicySigners([UInt8](keys)) } catch let fault {
         _ = unsafe fault.report(to: error)
         return Result.argument
     }
-    return unsafe open(bytes, length, policy, error) { (document) throws(PolicyFault) in
-        try PolicyDocument(signed: document, by: signers, at: Timestamp(millisecondsSince1970: now))
+    return unsafe open(bytes, length, policy, error) { (document) throws(EdgeBundleError) in
+        try EdgeBundle(signed: document, by: signers, at: Timestamp(millisecondsSince1970: now))
     }
 }
 
@@ -109,18 +110,18 @@ private func open(
     _ length: Int,
     _ policy: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<playgate_error>?,
-    _ read: (Span<UInt8>) throws(PolicyFault) -> PolicyDocument
+    _ read: (Span<UInt8>) throws(EdgeBundleError) -> EdgeBundle
 ) -> Int32 {
     unsafe clear(error)
     guard let policy = unsafe policy else { return Result.argument }
     unsafe policy.pointee = nil
     guard let bytes = unsafe bytes, length > 0 else { return Result.argument }
-    guard length <= PolicyDocument.maximumSize else {
-        return unsafe PolicyFault("a policy must have at most 256 MiB").report(to: error)
+    guard length <= EdgeBundle.maximumSize else {
+        return unsafe EdgeBundleError("a policy must have at most 256 MiB").report(to: error)
     }
     let start = unsafe UnsafeRawPointer(bytes).assumingMemoryBound(to: UInt8.self)
     let document = unsafe UnsafeBufferPointer(start: start, count: length)
-    do throws(PolicyFault) {
+    do throws(EdgeBundleError) {
         unsafe policy.pointee = Handle.make(PolicyHandle(try read(document.span)))
         return Result.ok
     } catch let fault {

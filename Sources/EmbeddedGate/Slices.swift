@@ -27,8 +27,8 @@ enum Limits {
 }
 
 extension playgate_slice {
-    /// True if a length is stated, and no memory.
-    var isBroken: Bool { unsafe bytes == nil && length > 0 }
+    /// True if a length is stated, and no memory, or more than there can be.
+    var isBroken: Bool { unsafe length < 0 || bytes == nil && length > 0 }
 
     /// The bytes, at most `limit` of them; `nil` if there is no memory for them.
     @unsafe

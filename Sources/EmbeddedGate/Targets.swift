@@ -20,27 +20,27 @@ public func playgate_target_cut(
     let size = unsafe cut.pointee.size
     unsafe cut.pointee = playgate_cut()
     unsafe cut.pointee.size = size
-    guard let rules = unsafe rules, let places = unsafe TargetPlaces(rules.pointee), unsafe !target.isBroken,
-        unsafe target.length <= OriginalTarget.maximumSize,
-        let whole = unsafe OriginalTarget(target.text, cutting: places.package)
+    guard let rules = unsafe rules, let names = unsafe ParsedTarget.TokenNames(rules.pointee), unsafe !target.isBroken,
+        unsafe target.length <= ParsedTarget.maximumSize
     else { return Result.argument }
-    let path = whole.removingSegments(places.segments)
-    let found = places.values(of: whole)
+    let text = unsafe target.text
+    guard let whole = ParsedTarget(text, tokens: names) else { return Result.argument }
+    let found = names.values(of: whole)
     guard found.count <= 16 else { return Result.argument }
-    let rest = whole.text(path: path.path, hiding: places.parameters)
-    if path.isAmbiguous { unsafe cut.pointee.flags = UInt32(PLAYGATE_REQUEST_AMBIGUOUS) }
+    let rest = whole.withoutTokens
+    if whole.isAmbiguous { unsafe cut.pointee.flags = UInt32(PLAYGATE_REQUEST_AMBIGUOUS) }
     if unsafe rest.utf8.count == target.length {
         unsafe cut.pointee.target = target
     } else {
-        var text = unsafe TextBuffer(buffer, capacity: capacity)
-        unsafe cut.pointee.target = text.write(rest.utf8.span)
-        guard unsafe !text.isTruncated else { return Result.buffer }
+        var copy = unsafe TextBuffer(buffer, capacity: capacity)
+        unsafe cut.pointee.target = copy.write(rest.utf8.span)
+        guard unsafe !copy.isTruncated else { return Result.buffer }
     }
     unsafe cut.pointee.found_count = UInt32(found.count)
     unsafe withUnsafeMutablePointer(to: &cut.pointee.found) { list in
         unsafe list.withMemoryRebound(to: playgate_found.self, capacity: 16) { list in
             for (place, value) in found.enumerated() {
-                unsafe list[place].value = target.slice(of: value.text)
+                unsafe list[place].value = target.slice(of: value.text, in: text, isCut: !whole.packages.isEmpty)
                 unsafe list[place].rule = UInt32(value.rule)
             }
         }
@@ -48,43 +48,36 @@ public func playgate_target_cut(
     return Result.ok
 }
 
-/// The places of tokens in targets.
-private struct TargetPlaces {
-    let parameters: [String]
-    let segments: [String]
-    let package: PackageAttribute?
-
+extension ParsedTarget.TokenNames {
     /// The most names and prefixes.
     private static let maximum = 32
 
     /// Copies the rules; `nil` if they state memory that they have not, too much, or an empty name.
-    init?(_ rules: playgate_target_rules) {
+    fileprivate init?(_ rules: playgate_target_rules) {
         let (first, second) = unsafe (Int(rules.parameter_count), Int(rules.segment_count))
-        guard unsafe rules.size >= UInt32(MemoryLayout<playgate_target_rules>.size), first + second <= Self.maximum,
+        let counts = 0...Self.maximum
+        guard unsafe rules.size >= UInt32(MemoryLayout<playgate_target_rules>.size), counts ~= first, counts ~= second,
+            first + second <= Self.maximum,
             unsafe first == 0 || rules.parameters != nil, unsafe second == 0 || rules.segments != nil,
             unsafe !rules.package.isBroken
         else { return nil }
-        parameters = (0..<first).compactMap { unsafe rules.parameters?[$0].text }.map { String($0) }
-        segments = (0..<second).compactMap { unsafe rules.segments?[$0].text }.map { String($0) }
+        let parameters = (0..<first).compactMap { unsafe rules.parameters?[$0].text }.map { String($0) }
+        let segments = (0..<second).compactMap { unsafe rules.segments?[$0].text }.map { String($0) }
         guard !parameters.contains(""), !segments.contains("") else { return nil }
         let name = unsafe String(rules.package.text)
-        package = name.isEmpty ? nil : PackageAttribute(name)
+        let package = name.isEmpty ? nil : PackageAttribute(name)
         guard name.isEmpty || package != nil else { return nil }
+        self.init(parameters: parameters, segments: segments, package: package)
     }
 
     /// Returns the values in a target, with the numbers of their rules.
-    func values(of target: OriginalTarget) -> [(text: Substring, rule: Int)] {
+    fileprivate func values(of target: ParsedTarget) -> [(text: Substring, rule: Int)] {
         var values: [(text: Substring, rule: Int)] = []
         for (rule, name) in parameters.enumerated() {
-            target.query?.forEachPart(of: UInt8(ascii: "&")) { pair in
-                if let value = pair.after(name: name) { values.append((value, rule)) }
-            }
+            target.forEachValue(parameter: name) { values.append(($0, rule)) }
         }
         for (rule, prefix) in segments.enumerated() {
-            target.path.forEachPart(of: UInt8(ascii: "/")) { segment in
-                guard segment.hasBytePrefix(prefix) else { return }
-                values.append((segment.droppingBytes(prefix.utf8.count), parameters.count + rule))
-            }
+            target.forEachValue(segment: prefix) { values.append(($0, parameters.count + rule)) }
         }
         for package in target.packages { values.append((package, parameters.count + segments.count)) }
         return values
@@ -92,15 +85,21 @@ private struct TargetPlaces {
 }
 
 extension playgate_slice {
-    /// Returns the first place of a part of this slice.
-    fileprivate func slice(of part: Substring) -> playgate_slice {
-        guard let bytes = unsafe buffer(), let start = unsafe self.bytes, !part.utf8.isEmpty else {
+    /// Returns the part of this slice that a value of its target is.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - text: The text of this slice.
+    ///   - isCut: True if the value may be of another text, from which packages were cut: it is searched for then.
+    fileprivate func slice(of value: Substring, in text: Substring, isCut: Bool) -> playgate_slice {
+        guard let bytes = unsafe buffer(), let start = unsafe self.bytes, !value.utf8.isEmpty else {
             return unsafe playgate_slice()
         }
-        let wanted = part.utf8.count
-        for place in 0...max(0, bytes.count - wanted) where place + wanted <= bytes.count {
+        let wanted = value.utf8.count
+        let first = isCut ? 0 : text.utf8.distance(from: text.startIndex, to: value.startIndex)
+        for place in first...max(first, bytes.count - wanted) where place + wanted <= bytes.count {
             let candidate = unsafe UnsafeBufferPointer(rebasing: bytes[place..<place + wanted])
-            if unsafe candidate.span.hasSameBytes(as: part.utf8.span) {
+            if unsafe candidate.span.hasSameBytes(as: value.utf8.span) {
                 return unsafe playgate_slice(bytes: start + place, length: wanted)
             }
         }

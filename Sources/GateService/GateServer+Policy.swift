@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import CoreMetrics
+internal import EdgeChecks
 internal import Logging
 package import Platform
 internal import PlaybackGate
@@ -24,8 +25,8 @@ extension GateServer {
             grants: builder.grants?.authority(keySets, NOOPMetricsHandler.instance),
             observer: NoObserver()
         )
-        let range = PolicyDocument.goodForRange
+        let range = EdgeBundle.goodForRange
         let life = min(max(goodFor, range.lowerBound), range.upperBound)
-        return PolicyDocument(of: gate, revokedBy: nil, subjectKey: nil, goodFor: life, at: now).json()
+        return EdgeBundle(of: gate, revokedBy: nil, subjectKey: nil, goodFor: life, at: now).json()
     }
 }

@@ -69,6 +69,14 @@ package struct HTTPFields: Sendable {
         return wanted.indices.allSatisfy { bytes[$0].lowercasedASCII == wanted[$0].lowercasedASCII }
     }
 
+    /// The length of the name of the field at `index`, in bytes.
+    func nameLength(_ index: Int) -> Int { places[index].name.count }
+
+    /// Calls `body` with the name of the field at `index`.
+    func withName(_ index: Int, _ body: (Span<UInt8>) -> Void) {
+        body(text.utf8.span.extracting(places[index].name.bounds))
+    }
+
     /// Returns the name of the field at `index`.
     package func name(_ index: Int) -> Substring { slice(places[index].name.bounds) }
 

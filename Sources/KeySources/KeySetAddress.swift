@@ -29,7 +29,7 @@ public struct KeySetAddress: Hashable, Sendable {
         let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
         let target = Substring(rest[end...])
         guard !target.utf8.contains(where: { "#\"<>\\^`{|}".utf8.contains($0) }),
-            let authority = URIAuthority(Substring(rest[..<end])), authority.port.map({ 1...65_535 ~= $0 }) ?? true
+            let authority = URIAuthority(Substring(rest[..<end]))
         else { throw .malformed }
         let named = String(authority.host)
         let isBracketed = named.utf8.first == UInt8(ascii: "[")

@@ -14,6 +14,8 @@ public enum RefusalReason: String, Sendable, CaseIterable {
     case tokenTooLarge = "token_too_large"
     /// The token is neither raw nor one layer of Base64 without white space.
     case invalidBase64 = "invalid_base64"
+    /// The token has blanks, and no plus sign: a reader of forms has taken each plus sign for a blank on the token's way.
+    case blanksForPlus = "blanks_for_plus"
     /// The token does not consist of `<signatureInfo>`, a signature, `<signatureInfo>` and one element.
     case invalidEnvelope = "invalid_envelope"
     /// The signature is not Base64, or is empty.
@@ -84,7 +86,8 @@ public enum RefusalReason: String, Sendable, CaseIterable {
     /// The step that failed, or `nil` if the verification could not be completed.
     public var step: VerificationStep? {
         switch self {
-        case .tokenEmpty, .tokenTooLarge, .invalidBase64, .invalidEnvelope, .invalidSignatureEncoding, .unsupportedRoot:
+        case .tokenEmpty, .tokenTooLarge, .invalidBase64, .blanksForPlus, .invalidEnvelope, .invalidSignatureEncoding,
+            .unsupportedRoot:
             .envelope
         case .noUsableKey, .signatureLength, .untrustedSignature, .keyOutOfScope: .signature
         case .malformedBody, .missingField, .repeatedField, .emptyField, .invalidTTL, .invalidIssueTime: .fields

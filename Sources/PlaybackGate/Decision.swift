@@ -138,9 +138,13 @@ public enum Decision: Hashable, Sendable {
         /// The requested entry and the presented token.
         public let subject: Subject
 
-        package init(code: DenyCode, subject: Subject) {
+        /// The fact that the restriction of a grant needs and that is not known; `nil` if the refusal is because of something else.
+        public let unknownFact: UnknownFact?
+
+        package init(code: DenyCode, subject: Subject, unknownFact: UnknownFact? = nil) {
             self.code = code
             self.subject = subject
+            self.unknownFact = unknownFact
         }
 
         /// The action that the client should take.

@@ -191,6 +191,8 @@ extension RefusalReason {
         case .noUsableKey: "No trusted key is currently valid for this requestor: check for expired certificates."
         case .signatureLength, .untrustedSignature:
             "If the issuer changed its key, trust the new one in addition to the old. Otherwise a client forges tokens."
+        case .blanksForPlus:
+            "A reader of forms takes + for a blank: percent-encode the token wherever it is in a URL or a form."
         case .keyOutOfScope: "Check the requestors of the trusted keys."
         case .requestorMismatch: "Check the requestor of the catalogue entry and of the application."
         case .issuedInFuture: "Check the clocks of the issuer and of this machine."

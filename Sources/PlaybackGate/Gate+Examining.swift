@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import Cryptography
+internal import EdgeTokens
 internal import Encodings
 internal import MediaTokens
 internal import Platform
@@ -57,20 +58,20 @@ extension Gate {
             return .decided(.allow(Decision.Allowance(reason: .unprotected, subject: subject)))
         }
         var missing = DenyCode.tokenMissing
+        var unknownFact: UnknownFact?
         if entry.hasGrants, let grants {
             switch examine(shown, request.method, entry, grants, at: now) {
             case .decided(let decision): return decision
-            case .refused(let code, let outcome):
-                subject.signedURI = outcome
+            case .refused(let code, let outcome, let fact):
+                (subject.signedURI, unknownFact) = (outcome, fact)
                 if code != .grant(.missing) || entry.use == .grant { missing = code }
             }
         }
-        if entry.use == .grant { return .decided(refusal(missing, subject)) }
+        if entry.use == .grant { return .decided(refusal(missing, subject, unknownFact)) }
         if let fault { return .decided(refusal(fault, subject)) }
-        guard let token = request.token, !token.isEmpty else { return .decided(refusal(missing, subject)) }
+        guard let token = request.token, !token.isEmpty else { return .decided(refusal(missing, subject, unknownFact)) }
         // A partial request must not consume the token of the playback, and must not fetch the media without consuming it.
-        let isCut = request.isPartial && entry.consumesToken(of: request)
-        if isCut { return .decided(refusal(.rangeNotPermitted, subject)) }
+        if request.isPartial, entry.consumesToken(of: request) { return .decided(refusal(.rangeNotPermitted, subject)) }
         switch entry.verify(token.utf8.span, by: verifier, at: now) {
         case nil: return .decided(refusal(.token(.resourceMismatch), subject))
         case .refused(let refused): return .decided(refusal(.token(refused.reason), subject.with(refused.token)))
@@ -190,11 +191,11 @@ extension Gate {
         }
     }
 
-    func refusal(_ code: DenyCode, _ subject: Decision.Subject) -> Decision {
+    func refusal(_ code: DenyCode, _ subject: Decision.Subject, _ unknownFact: UnknownFact? = nil) -> Decision {
         if rules.isShadow || subject.entry?.isShadow ?? false {
             return .allow(Decision.Allowance(reason: .shadow(code), subject: subject))
         }
-        return .refuse(Decision.Refusal(code: code, subject: subject))
+        return .refuse(Decision.Refusal(code: code, subject: subject, unknownFact: unknownFact))
     }
 }
 

@@ -115,7 +115,7 @@ public final class Gate: Sendable {
     }
 
     /// Returns the first end of a trusted key's validity at or after `now`.
-    func keyEnd(after now: Timestamp) -> Timestamp {
+    package func keyEnd(after now: Timestamp) -> Timestamp {
         keyEnds.first { $0 >= now } ?? Timestamp(millisecondsSince1970: .max)
     }
 
@@ -151,10 +151,12 @@ public final class Gate: Sendable {
     }
 
     /// Looks up a path in canonical form in the catalogue, without copying it.
-    func find(_ path: MediaPath, host: Substring?) -> Catalogue.Finding { catalogue.find(path, host: host) }
+    package func find(_ path: MediaPath, host: Substring?) -> Catalogue.Finding { catalogue.find(path, host: host) }
 
     /// See ``Catalogue/isUniform(around:host:)``.
-    func isUniform(around path: MediaPath, host: Substring?) -> Bool { catalogue.isUniform(around: path, host: host) }
+    package func isUniform(around path: MediaPath, host: Substring?) -> Bool {
+        catalogue.isUniform(around: path, host: host)
+    }
 
     /// The result of the first of two steps of a decision.
     public enum Step: Sendable {
@@ -226,11 +228,11 @@ public final class Gate: Sendable {
     package struct Question: Sendable {
         package let request: PlaybackRequest
         /// The result of the catalogue lookup.
-        let finding: Catalogue.Finding
+        package let finding: Catalogue.Finding
         /// The fault of the presented credentials, if one is known.
         let fault: DenyCode?
         /// The grants that the request shows; `nil` for none.
-        let grants: ShownGrants?
+        package let grants: ShownGrants?
 
         package init(
             _ request: PlaybackRequest,

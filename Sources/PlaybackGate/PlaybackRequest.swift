@@ -97,12 +97,19 @@ public struct PlaybackRequest: Hashable, Sendable {
     }
 
     /// Creates the request of a client that an edge asks for.
-    init(_ path: Substring, method: Method, isPartial: Bool, token: Substring?, player: Player?) {
+    package init(
+        path: Substring,
+        method: Method,
+        isPartial: Bool,
+        token: Substring?,
+        player: Player?,
+        client: Client
+    ) {
         target = .path(path)
         self.method = method
         self.isPartial = isPartial
         self.token = token
         self.player = player
-        client = Client()
+        self.client = client
     }
 }

@@ -15,6 +15,8 @@ import Testing
     static let located = "a119013c81625553"
     static let unsupported = "a119013e820102"
     static let expired = "a10400"
+    /// The query `a`.
+    static let query = "a1190138a104a1006161"
 
     static func labels() -> CATLabels {
         var labels = CATLabels()
@@ -51,7 +53,9 @@ import Testing
             (composite("a", located, b), "/b", nil), (composite("a", located, b), "/c", .contextMissing),
             (composite("a", expired), "/a", .expired), (composite("a", unsupported, a), "/a", .claimUnsupported),
             (composite("b", a, b), "/c", nil), (composite("b", a, b), "/a", .uriMismatch),
-            (composite("b", located), "/c", .contextMissing), (composite("b", expired), "/a", nil),
+            (composite("b", located), "/c", .contextMissing), (composite("b", query), "/c?x=%", .contextMissing),
+            (composite("b", query), "/c?x=1", nil), (composite("b", query), "/c?a", .uriMismatch),
+            (composite("b", expired), "/a", nil),
             (composite("c", a), "/a", nil), (composite("c", a, b), "/a", .uriMismatch),
             (composite("c", composite("b", b)), "/a", nil), (composite("c", composite("b", a)), "/a", .uriMismatch),
             (composite("a"), "/a", .malformed), (composite("a", "01"), "/a", .malformed),

@@ -9,6 +9,7 @@ import MediaTokens
 import Platform
 import Testing
 
+@testable import EdgeChecks
 @testable import EmbeddedGate
 @testable import PlaybackGate
 

@@ -11,6 +11,7 @@ import MediaTokens
 import Platform
 import Testing
 
+@testable import EdgeChecks
 @testable import EmbeddedGate
 @testable import PlaybackGate
 
@@ -82,8 +83,8 @@ struct EmbeddedSample {
     }
 
     /// The policy of the gate, as the service writes it.
-    func document(goodFor: Duration = .seconds(30), at now: Timestamp = time) -> PolicyDocument {
-        PolicyDocument(
+    func document(goodFor: Duration = .seconds(30), at now: Timestamp = time) -> EdgeBundle {
+        EdgeBundle(
             of: gate,
             revokedBy: gate.grants?.mirror,
             subjectKey: subjectKey,

@@ -8,6 +8,7 @@ import Platform
 import Synchronization
 import Testing
 
+@testable import EdgeChecks
 @testable import EmbeddedGate
 @testable import PlaybackGate
 

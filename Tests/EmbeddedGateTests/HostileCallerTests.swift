@@ -6,6 +6,7 @@ import GateTestSupport
 import Platform
 import Testing
 
+@testable import EdgeChecks
 @testable import EmbeddedGate
 @testable import PlaybackGate
 
@@ -60,6 +61,36 @@ struct HostileCallerTests {
         #expect(playgate_code_name(.min) == nil)
         #expect(playgate_code_number(playgate_slice(bytes: nil, length: 9)) == 0)
         #expect(playgate_target_cut(nil, playgate_slice(), nil, 0, nil) == PLAYGATE_E_ARGUMENT)
+    }
+
+    @Test("Counts and lengths that no memory has are refused", arguments: [Int.min, -1, 65, 4097, Int.max])
+    func counts(_ count: Int) throws {
+        let sample = try EmbeddedSample()
+        let engine = try EngineUnderTest(sample.document().json())
+        let memory = SliceMemory()
+        let changes: [(inout playgate_request) -> Void] = [
+            { ($0.tokens, $0.token_count) = (memory.list(memory.slice("x")), count) },
+            { ($0.grants, $0.grant_count) = (memory.list(memory.slice("x")), count) },
+            { $0.header_count = count < 0 ? count : max(count, 4097) },
+            { $0.target.length = min(count, -1) }, { $0.host.length = min(count, -1) },
+            { request in
+                let slice = playgate_slice(bytes: request.method.bytes, length: min(count, -1))
+                (request.grants, request.grant_count) = (memory.list(slice), 1)
+            },
+        ]
+        for (number, change) in changes.enumerated() {
+            var request = playgate_request()
+            request.size = UInt32(MemoryLayout<playgate_request>.size)
+            request.now = EmbeddedSample.time.millisecondsSince1970
+            request.method = memory.slice("GET")
+            request.target = memory.slice("/live/tnt/1.ts")
+            request.host = memory.slice("cdn.example")
+            change(&request)
+            var answer = playgate_answer()
+            answer.size = UInt32(MemoryLayout<playgate_answer>.size)
+            #expect(playgate_check(engine.engine, nil, &request, &answer) == PLAYGATE_E_ARGUMENT, "\(number)")
+            #expect(answer.outcome == PLAYGATE_REFUSE, "\(number)")
+        }
     }
 
     @Test("Bytes that are no UTF-8, and zeros, are refused like everything else that is no token")

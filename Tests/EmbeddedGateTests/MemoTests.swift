@@ -5,6 +5,7 @@ import CPlaygate
 import GateTestSupport
 import Testing
 
+@testable import EdgeChecks
 @testable import EmbeddedGate
 @testable import PlaybackGate
 
@@ -70,6 +71,15 @@ struct MemoTests {
                 #expect(answer.trace.length == 32)
                 return true
             }
+        }
+    }
+
+    @Test("A clock that was set back finds no answer of a later time")
+    func clock() throws {
+        let sample = try Sample()
+        sample.keep(sample.request("/live/tnt/1.ts", now: 10), scope: Int(PLAYGATE_SCOPE_FOLDER))
+        for (now, isFound) in [(9, false), (10, true), (20, true), (21, false), (0, false)] as [(Int64, Bool)] {
+            #expect(sample.finds(sample.request("/live/tnt/2.ts", now: now)) == isFound, "\(now)")
         }
     }
 

@@ -6,6 +6,7 @@ import GateTestSupport
 import Platform
 import Testing
 
+@testable import EdgeChecks
 @testable import EmbeddedGate
 @testable import PlaybackGate
 
@@ -24,7 +25,7 @@ struct PolicyTextTests {
     @Test("A policy that was written is read as the same policy")
     func roundTrip() throws {
         let written = try EmbeddedSample().document().json()
-        let read = try PolicyDocument(written.span, at: EmbeddedSample.time)
+        let read = try EdgeBundle(written.span, at: EmbeddedSample.time)
         #expect(String(decoding: read.json(), as: UTF8.self) == String(decoding: written, as: UTF8.self))
     }
 

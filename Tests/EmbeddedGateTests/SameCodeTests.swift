@@ -9,6 +9,7 @@ import MediaTokens
 import Platform
 import Testing
 
+@testable import EdgeChecks
 @testable import EmbeddedGate
 @testable import PlaybackGate
 
@@ -78,7 +79,7 @@ struct SameCodeTests {
 
     /// The code of the gate of the service, with what it can only decide with its store as `ask`.
     private static func code(_ request: Request, _ gate: Gate) -> String {
-        guard let target = OriginalTarget(request.target[...]), let host = HostName(request.host[...]) else {
+        guard let target = ParsedTarget(request.target[...]), let host = HostName(request.host[...]) else {
             return "edge_request_invalid"
         }
         var asked = PlaybackRequest(.path(target.path), token: nil)

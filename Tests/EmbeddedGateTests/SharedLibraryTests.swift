@@ -6,6 +6,7 @@ import GateTestSupport
 import Platform
 import Testing
 
+@testable import EdgeChecks
 @testable import PlaybackGate
 
 /// The library that `scripts/embed` links, in programs of other languages.

@@ -9,6 +9,7 @@ import Keys
 import Platform
 import Testing
 
+@testable import EdgeChecks
 @testable import EmbeddedGate
 @testable import PlaybackGate
 
@@ -30,7 +31,7 @@ struct SignedPolicyTests {
             trust = try KeySet([made.key]).publishedJWKSet
         }
 
-        func policy(_ document: [UInt8]) throws -> String { try PolicyDocument.signed(document, by: key) }
+        func policy(_ document: [UInt8]) throws -> String { try EdgeBundle.signed(document, by: key) }
 
         /// Returns a text with any header that is signed as it stands.
         func text(header: String, payload: [UInt8]) throws -> String {
@@ -180,7 +181,7 @@ struct SignedPolicyTests {
             let signer = try Signer(algorithm)
             // The public key as the attacker has it: the text of the set.
             let secret = try TokenKey(secret: [UInt8](signer.trust.utf8), id: KeyID("signer-1"), binding: binding)
-            #expect(throws: KeySetError.self) { try PolicyDocument.signed(document, by: secret) }
+            #expect(throws: KeySetError.self) { try EdgeBundle.signed(document, by: secret) }
             let header = "{\"alg\":\"HS256\",\"kid\":\"signer-1\",\"typ\":\"\(Self.type)\"}"
             let message = "\(Base64.encodeURLSafe([UInt8](header.utf8))).\(Base64.encodeURLSafe(document))"
             Self.refused(try secret.signedJWS(message), signer.trust, "the algorithm")

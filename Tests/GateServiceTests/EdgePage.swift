@@ -135,6 +135,9 @@ struct EdgePage {
         )
         if options.hasSegments { text = try inserting("caddyfile-segment", into: text, after: "\t\trewrite * ?\n") }
         if options.hasPackages { text = try inserting("caddyfile-package", into: text, after: "\t\trewrite * ?\n") }
+        if options.hasBalancer {
+            text = try inserting("caddyfile-balancer", into: text, before: "\t\t\tmethod GET\n")
+        }
         let printed = "http://:8088 {\n\tbind 127.0.0.1\n"
         try #require(text.contains(printed), "the page of \(edge) listens in another way")
         let site =

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import EdgeChecks
 import EdgeTokens
+import Encodings
 import Foundation
 import GateTestSupport
 import MediaTokens
@@ -9,6 +11,7 @@ import NIOHTTP1
 import Platform
 import Testing
 
+import struct HTTPServer.HTTPFieldNames
 import struct HTTPServer.HTTPFields
 
 @testable import GateService
@@ -235,6 +238,25 @@ import struct HTTPServer.HTTPFields
         #expect(!(try proxy.logs().contains(GrantingGate.token)))
     }
 
+    @Test(.enabled(if: EdgeProxy.asking.contains(.caddy)))
+    func `behind a balancer of Caddy has its own address, and no host of its own choice`() async throws {
+        let folder = try TemporaryFolder()
+        let gate = try GrantingGate(folder.file("edge.sock"), isOffload: false)
+        // A socket of the system has no address for Caddy to trust.
+        let options = RunningEdge.Options(hasBalancer: true, port: try RunningEdge.freePort())
+        let proxy = try RunningEdge(.caddy, folder, gate: folder.file("edge.sock"), options)
+        let balancer = [
+            "X-Forwarded-For": "6.6.6.6, 203.0.113.9", "X-Forwarded-Host": "evil", "X-Forwarded-Proto": "https",
+        ]
+        #expect(try proxy.get("/live/seg/1", balancer).status == 200)
+        let head = try #require(gate.checks.first)
+        let networks = [IPNetwork("10.0.0.0/8"), IPNetwork("127.0.0.0/8")].compactMap { $0 }
+        let lines = head.headers["x-forwarded-for"].map { $0[...] }
+        #expect(ForwardedFor.networks(networks).client(in: lines) == "203.0.113.9", "\(head)")
+        #expect(head.headers["x-forwarded-proto"] == ["https"], "\(head)")
+        #expect(head.headers["x-forwarded-host"].allSatisfy { !$0.contains("evil") }, "\(head)")
+    }
+
     /// The facts that a grant may be bound to: those that the edge states, and none that a client states.
     @Test(arguments: EdgeProxy.asking.filter(\.asksOverHTTP))
     func `is described to the gate by its edge, and not by itself`(edge: EdgeProxy) async throws {
@@ -254,28 +276,33 @@ import struct HTTPServer.HTTPFields
         let head = try #require(gate.checks.first)
         let dialect = try #require(EdgeDialect(rawValue: edge.dialect))
         let fields = HTTPFields(head.headers)
-        let facts = try #require(EdgeFacts(fields, target: "/live/seg/1?a=b", dialect.factHeaders), "\(head)")
+        let (target, sources) = ("/live/seg/1?a=b"[...], TokenSources(tokens: [], grants: []))
+        let found = EdgeFields(fields, HTTPFieldNames(dialect.row, sources))
+        let parsed = try #require(ParsedTarget(target))
+        let report = EdgeFieldReport(found, parsed, sentTarget: target, dialect.row, sources, .oneAddress)
+        let origin = report.origin(found.value(.host).flatMap { URIAuthority($0) })
+        var facts = RequestFacts(uri: try #require(RequestURI(target)))
+        facts.client = report
         // Caddy does not say who asks over a unix socket, as in this test.
         let isSilent = edge == .caddy
-        switch facts.scheme {
-        case .known(let scheme): #expect(scheme == .http)
-        case .unknown: #expect(isSilent)
-        case .malformed: Issue.record("\(head)")
+        if let scheme = origin.scheme {
+            #expect(scheme == .http)
+        } else {
+            #expect(isSilent && facts.unknown(.scheme).reason == .notReported, "\(head)")
         }
-        switch facts.authority {
-        case .known(let authority): #expect(authority.host == "gate" && authority.port == nil)
-        case .unknown: #expect(isSilent)
-        case .malformed: Issue.record("\(head)")
+        if let authority = origin.authority {
+            #expect(authority.host == "gate" && [nil, 80].contains(authority.port), "\(head)")
+        } else {
+            #expect(isSilent && facts.unknown(.host).reason == .notReported, "\(head)")
         }
-        if case .known(let address) = facts.clientAddress {
+        if let address = facts.clientAddress {
             // 127.0.0.1, or 0.0.0.0 for a unix socket.
             #expect([IPAddress("127.0.0.1"), IPAddress("0.0.0.0")].contains(address), "\(head)")
         }
-        if edge == .trafficserver {
-            #expect(facts.clientAddress == IPAddress("127.0.0.1").map { .known($0) }, "\(head)")
+        if edge == .trafficserver { #expect(facts.clientAddress == IPAddress("127.0.0.1"), "\(head)") }
+        for fact in [RequestFact.alpn, .clientKey, .clientASN, .countries, .position] {
+            #expect(facts.unknown(fact).reason == .notReported, "\(fact): \(head)")
         }
-        #expect(facts.alpn == .unknown && facts.clientKey == .unknown && facts.clientASN == .unknown, "\(head)")
-        #expect(facts.countries == .unknown && facts.position == .unknown, "\(head)")
-        #expect(facts.fields.first("user-agent") == "Player/1.0", "\(head)")
+        #expect(fields.first("user-agent") == "Player/1.0", "\(head)")
     }
 }

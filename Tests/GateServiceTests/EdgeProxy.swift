@@ -134,7 +134,7 @@ extension EdgeProxy {
             """
             use: \(use)
             edge: { \(listenKey): "\(listen)", \(tokens)\(edge)\(grpc) }
-            \(more.replacing("EDGE", with: "127.0.0.1:\(port ?? 0)").replacing("ORIGIN", with: "127.0.0.1:\(origin.port)"))
+            \(more.replacing("EDGE", with: "127.0.0.1:\(port ?? 1)").replacing("ORIGIN", with: "127.0.0.1:\(origin.port)"))
             """,
             catalogue: catalogue
         )
@@ -175,6 +175,8 @@ final class RunningEdge {
         var tokenSegment: String?
         /// True if the edge takes packages of signed URIs from paths, as its page describes.
         var hasPackages = false
+        /// True if the edge is behind a load balancer on this machine, as its page describes.
+        var hasBalancer = false
         /// True if the workers run as the user that the page names, instead of the user of the tests.
         var hasOwnUser = false
         /// The port on 127.0.0.1 for players, as on the page; `nil` for a unix socket, where the edge can have one.

@@ -145,6 +145,11 @@ import Testing
             #expect(other.gateCode == "unknown_media" && other.body.hasPrefix("GET /live/none?a=b\n"), "\(other)")
             #expect(eventually { (try? envoy.logs().contains("would be refused by media_token_missing")) ?? false })
             #expect(try !envoy.logs().contains("xyz"))
+            // Nobody knows what the origin would read, so that this is closed, and the origin sees no token.
+            let many = (0..<17).map { "token=secret\($0)" }.joined(separator: "&")
+            let closed = try envoy.get("/live/seg/1?\(many)", ["X-Playgate-MVPD": "mine"])
+            #expect(closed.status == 403 && closed.gateCode == "edge_request_invalid", "\(closed)")
+            #expect(envoy.origin.requests == 2)
         }
     }
 

@@ -119,7 +119,7 @@ import Testing
             }
             let invalid = agent.merging(["X-Forwarded-For": "203.0.113.9, 203.0.113.10"]) { $1 }
             #expect(
-                try gate.check("/film/master.m3u8?token=\(token)", headers: invalid).gateCode == "edge_request_invalid"
+                try gate.check("/film/master.m3u8?token=\(token)", headers: invalid).gateCode == "grant_context_missing"
             )
             let start = try gate.check("/film/master.m3u8?token=\(token)", headers: agent)
             #expect(start.gateCode == "verified", "\(start)")

@@ -180,17 +180,17 @@ import Testing
                     [
                         (from(["Geo": "FR"]), "granted"), (from(["Geo": "fr,FR-75"]), "granted"),
                         (from(["Geo": "US"]), "grant_location_mismatch"), (from([:]), "grant_context_missing"),
-                        (from(["Geo": "France"]), "edge_request_invalid"),
+                        (from(["Geo": "France"]), "grant_context_missing"),
                     ]
                 ),
                 (
                     "network", { $0.networks = [.system(64_500)] },
                     [
                         (from(["ASN": "64500"]), "granted"), (from(["ASN": "64501"]), "grant_address_mismatch"),
-                        (from([:]), "grant_context_missing"), (from(["ASN": "AS64500"]), "edge_request_invalid"),
-                        (from(["ASN": "0"]), "edge_request_invalid"),
-                        (from(["ASN": "4294967296"]), "edge_request_invalid"),
-                        (from(["ASN": "00000064500"]), "edge_request_invalid"),
+                        (from([:]), "grant_context_missing"), (from(["ASN": "AS64500"]), "grant_context_missing"),
+                        (from(["ASN": "0"]), "grant_context_missing"),
+                        (from(["ASN": "4294967296"]), "grant_context_missing"),
+                        (from(["ASN": "00000064500"]), "grant_context_missing"),
                     ]
                 ),
                 (
@@ -198,7 +198,7 @@ import Testing
                     [
                         (from(["Position": "48.8566,2.3522"]), "granted"), (from([:]), "grant_context_missing"),
                         (from(["Position": "40.7,-74"]), "grant_location_mismatch"),
-                        (from(["Position": "Paris"]), "edge_request_invalid"),
+                        (from(["Position": "Paris"]), "grant_context_missing"),
                     ]
                 ),
             ]

@@ -8,6 +8,8 @@ import Platform
 import PlaybackGate
 import Testing
 
+@testable import EdgeChecks
+
 /// nginx's module as `make test` builds it.
 enum NginxModule {
     static let file = "\(repository)/.build-nginx/ngx_http_playgate_module.so"
@@ -41,7 +43,7 @@ enum NginxModule {
         try policy.write(to: URL(fileURLWithPath: folder.file("policy.json")), options: .atomic)
         guard let keys = try? folder.bytes("signer/keys.json") else { return }
         let ring = try KeyRing(keys, binding: KeyBinding(issuer: "", format: .cat))
-        let signed = Data(try PolicyDocument.signed([UInt8](policy), by: ring.members[0].key).utf8)
+        let signed = Data(try EdgeBundle.signed([UInt8](policy), by: ring.members[0].key).utf8)
         try signed.write(to: URL(fileURLWithPath: folder.file("policy.jws")), options: .atomic)
     }
 }

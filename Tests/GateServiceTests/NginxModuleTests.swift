@@ -6,9 +6,13 @@ import GateService
 import GateTestSupport
 import Keys
 import MediaTokens
+import NIOCore
+import NIOPosix
 import Platform
 import PlaybackGate
 import Testing
+
+@testable import EdgeChecks
 
 /// The parts of `docs/edges/nginx-module.md` that apply to nginx's module only. What all edges do is in the suites of all edges.
 @Suite(.needs(.nginxModule), .serialized) struct `Inside nginx` {
@@ -91,6 +95,20 @@ import Testing
         }
     }
 
+    @Test func `starts though the service of its policy sends a byte at a time, and refuses until there is one`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let service = try DrippingService(folder.file("drips.sock"))
+        let replacing = [NginxModule.policy: "unix:\(folder.file("drips.sock"))", Self.ask: ""]
+        try await EdgeProxy.nginxModule.withGate(replacing: replacing, folder: folder) { (_, nginx) throws in
+            // An answer at all: a worker that waits for the service's gives none.
+            #expect(try nginx.get("/live/seg/1?token=x").status == 503)
+            #expect(nginx.origin.requests == 0)
+        }
+        try await service.stop()
+    }
+
     @Test func `shadow: logs what it would refuse, and lets it pass`() async throws {
         let replacing = [Self.on: "playgate shadow;", "nginx/error.log;\n\nevents": "nginx/error.log warn;\n\nevents"]
         try await EdgeProxy.nginxModule.withGate(replacing: replacing) { (gate, nginx) throws in
@@ -98,7 +116,13 @@ import Testing
             #expect(seen.status == 200 && seen.gateCode == "media_token_missing", "\(seen)")
             #expect(try nginx.get("/live/none?token=x").gateCode == "unknown_media")
             #expect(try Self.status(nginx, "shadowed_total") == 2)
+            // Nobody knows what the origin would read, so that this is closed, and the origin sees no token.
+            let many = (0..<17).map { "token=secret\($0)" }.joined(separator: "&")
+            let closed = try nginx.get("/live/seg/1?\(many)", ["X-Playgate-MVPD": "mine"])
+            #expect(closed.status == 403 && closed.gateCode == "edge_request_invalid", "\(closed)")
+            #expect(nginx.origin.requests == 2)
             let logs = try nginx.logs()
+            #expect(!logs.contains("secret"), "\(logs)")
             #expect(logs.contains("would be refused by media_token_missing") && !logs.contains("token=x"), "\(logs)")
         }
     }
@@ -257,7 +281,7 @@ import Testing
             let good = try folder.text("nginx.conf")
             let key = try TokenKey.generate(.es256, id: KeyID("k"), binding: KeyBinding(issuer: "", format: .cat)).key
             try folder.write("signer.jwk", try KeySet([key]).publishedJWKSet)
-            try folder.write("signed.jws", try PolicyDocument.signed([UInt8]("{}".utf8), by: key))
+            try folder.write("signed.jws", try EdgeBundle.signed([UInt8]("{}".utf8), by: key))
             func test(_ text: String) throws -> String {
                 let file = try folder.write("test.conf", text)
                 let program = try #require(EdgeProxy.nginx.executable)
@@ -319,4 +343,24 @@ import Testing
         try String(contentsOfFile: "/proc/\(master)/task/\(master)/children", encoding: .utf8).split(separator: " ")
             .map(String.init)
     }
+}
+
+/// A service whose answer comes a byte at a time, and never ends.
+private final class DrippingService: Sendable {
+    private let channel: any Channel
+
+    init(_ path: String) throws {
+        channel = try ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                let drip: @Sendable (RepeatedTask) -> Void = { task in
+                    guard channel.isActive else { return task.cancel() }
+                    channel.writeAndFlush(ByteBuffer(string: "H"), promise: nil)
+                }
+                channel.eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(20), drip)
+                return channel.eventLoop.makeSucceededVoidFuture()
+            }
+            .bind(unixDomainSocketPath: path).wait()
+    }
+
+    func stop() async throws { try await channel.close() }
 }

@@ -11,6 +11,7 @@ import NIOHTTP1
 import SPOPServer
 import Testing
 
+@testable import EdgeChecks
 @testable import GateService
 @testable import PlaybackGate
 

@@ -9,6 +9,7 @@ import GateTestSupport
 import Platform
 import Testing
 
+@testable import EdgeChecks
 @testable import GateService
 @testable import PlaybackGate
 
@@ -38,16 +39,16 @@ import Testing
         )
     }
 
-    private static func policy(_ gate: RunningGate) throws -> (policy: PolicyDocument, tag: String) {
+    private static func policy(_ gate: RunningGate) throws -> (policy: EdgeBundle, tag: String) {
         #expect(try eventually { try gate.get("/v1/policy").status == 200 })
         let answer = try gate.get("/v1/policy")
         let bytes = [UInt8](answer.body.utf8)
-        return (try PolicyDocument(bytes.span, at: gate.now), try #require(answer.headers["etag"]))
+        return (try EdgeBundle(bytes.span, at: gate.now), try #require(answer.headers["etag"]))
     }
 
     @Test func `decides as the service does about every token, grant and path`() async throws {
         try await RunningGate.with(Self.configuration()) { (gate) throws in
-            let engine = try PolicyEngine(try Self.policy(gate).policy)
+            let engine = try EmbeddedChecker(try Self.policy(gate).policy)
             let tokens = try ["", GateSample.token(), GateSample.token(GateSample.claims(resource: "TBS")), "x"]
             let start = try Self.check(gate, "/film/master.m3u8?token=\(try Self.freshToken("starter"))")
             let cookie = try #require(start.headers["x-playgate-grant"])
@@ -92,17 +93,22 @@ import Testing
 
     /// The code of an engine; `ask` if only the service can tell.
     private static func ask(
-        _ engine: PolicyEngine,
+        _ engine: EmbeddedChecker,
         _ path: String,
         _ token: String,
         _ grant: String,
         _ now: Timestamp
     ) -> String {
-        var question = EdgeQuestion()
-        (question.target, question.method, question.scheme, question.host) = (path[...], "GET", "https", "cdn.example")
-        question.show(token: token[...])
-        question.show(grant: grant[...])
-        switch engine.check(question, at: now).outcome {
+        let request = ParsedTarget(path[...]).map { target in
+            EdgeCheckRequest(
+                target,
+                method: .get,
+                authority: URIAuthority("cdn.example"),
+                form: .resolved,
+                report: Report(token: token, grant: grant)
+            )
+        }
+        switch engine.check(request, at: now).outcome {
         case .ask: return "ask"
         case .decided(.allow(let allowance)): return allowance.reason.name
         case .decided(.refuse(let refusal)): return refusal.code.rawValue
@@ -153,4 +159,27 @@ import Testing
             #expect(!log.contains("AAAAAAAA") && !log.contains(Self.secret))
         }
     }
+}
+
+/// The credentials of a request by HTTPS.
+private struct Report: EdgeReport {
+    let token: String
+    let grant: String
+
+    var hasHeaders: Bool { false }
+
+    func mediaToken(for match: PlaybackGate.Catalogue.Finding) -> PresentedToken {
+        var presented = PresentedToken()
+        presented.add(token[...], from: 0)
+        return presented
+    }
+
+    func grants() -> PresentedGrants {
+        var presented = PresentedGrants()
+        presented.add(grant[...])
+        return presented
+    }
+
+    func report(of fact: RequestFact) -> ReportedFact { fact == .scheme ? .text("https") : .none }
+    func values(of name: String) -> [Substring] { [] }
 }

@@ -123,6 +123,8 @@ import Testing
         ("/a?x=%4", .badEncoding),
         ("/%252e%252e/a.ts", .encodedTwice),
         ("/a%2F..%2Fb.ts", .encodedSlash),
+        ("/a.ts%3Fb", .encodedDelimiter),
+        ("/a.ts%23b", .encodedDelimiter),
         ("/%7Ecat=OLD/a.ts", .encodedGrant),
         ("/a//b.ts", .emptySegment),
     ]

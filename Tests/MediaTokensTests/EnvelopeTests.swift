@@ -139,6 +139,7 @@ import Testing
             Spelling("a space in front", .invalidBase64) { text, _ in " " + text },
             Spelling("lines", .invalidBase64) { text, _ in text.prefix(76) + "\r\n" + text.dropFirst(76) },
             Spelling("a space inside", .invalidBase64) { text, _ in text.prefix(400) + " " + text.dropFirst(400) },
+            Spelling("blanks for plus signs", .blanksForPlus) { text, _ in text.replacing("+", with: " ") },
             Spelling("one more padding", .invalidBase64) { text, _ in text + "=" },
             Spelling("four paddings", .invalidBase64) { text, _ in text + "====" },
             Spelling("padding in the middle", .invalidBase64) { text, _ in text.prefix(4) + "AA==" + text.dropFirst(4)

@@ -10,6 +10,7 @@ import MediaTokens
 import Platform
 import Testing
 
+@testable import EdgeChecks
 @testable import PlaybackGate
 
 /// Two entries that lie beside each other in one way, with grants of the same profiles.
@@ -171,14 +172,14 @@ private struct NeighbourGate {
 
     /// The gate of a process that checks by itself, by the policy that this one writes.
     func embedded() throws -> Gate {
-        let policy = PolicyDocument(
+        let policy = EdgeBundle(
             of: gate,
             revokedBy: authority.mirror,
             subjectKey: authority.subjectKey,
             goodFor: .seconds(60),
             at: Self.time
         )
-        let read = try PolicyDocument(policy.json().span, at: Self.time)
+        let read = try EdgeBundle(policy.json().span, at: Self.time)
         return try read.gate(rejections: RejectionList())
     }
 

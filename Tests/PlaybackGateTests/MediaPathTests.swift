@@ -22,6 +22,8 @@ import Testing
         ("/a%2Fb", .encodedSlash), ("/a\\b", .backslash), ("/a%5cb", .backslash), ("/a%00", .controlCharacter),
         ("/a%0d%0ab", .controlCharacter), ("/a\nb", .controlCharacter), ("/a%7f", .controlCharacter),
         ("/a%2541", .encodedTwice), ("/a%252e%252e/b", .encodedTwice), ("/a%252fb", .encodedTwice),
+        ("/vod/film.m3u8%3f", .encodedDelimiter), ("/vod/film.m3u8%3Fx=1", .encodedDelimiter),
+        ("/vod/film.m3u8%23x", .encodedDelimiter), ("/a%23/../b", .encodedDelimiter),
         ("/a%", .badEncoding), ("/a%4", .badEncoding), ("/a%zz", .badEncoding), ("/a#b", .fragment),
         ("/a;b/c", .parameters), ("/free/..;/live", .parameters), ("/a%3bb", .parameters), ("/%c0%ae", .notUTF8),
         ("/%ff", .notUTF8), ("/%ed%a0%80", .notUTF8), ("/a/%ff/../b", .notUTF8),

@@ -7,6 +7,7 @@ import Platform
 import PlaybackGate
 import Testing
 
+@testable import EdgeChecks
 @testable import playgate
 
 @Suite struct `The export of a policy` {
@@ -39,8 +40,8 @@ import Testing
         try CommandRun([command] + arguments)
     }
 
-    private static func policy(_ text: [UInt8], by signers: PolicySigners) throws -> PolicyDocument {
-        try PolicyDocument(signed: text.span, by: signers, at: .now())
+    private static func policy(_ text: [UInt8], by signers: PolicySigners) throws -> EdgeBundle {
+        try EdgeBundle(signed: text.span, by: signers, at: .now())
     }
 
     private func export(_ arguments: String...) throws -> CommandRun {

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import Cryptography
+import Encodings
 import Foundation
 import GateTestSupport
 import Testing
@@ -92,6 +93,13 @@ import Testing
         #expect(try CommandRun(keys.verify(["--resource", "TNT", "--token-file", file])).status == 0)
         #expect(try CommandRun(keys.verify(["--resource", "TNT", token])).status == 0)
         #expect(try CommandRun(keys.verify(["--resource", "TNT", "-"]), input: token).status == 0)
+        // As it is in a URL.
+        #expect(try CommandRun(keys.verify(["--resource", "TNT", token.percentEncoded])).status == 0)
+        let lines = try CommandRun(
+            keys.verify(["--resource", "TNT", "--batch", "-"]),
+            input: token.percentEncoded + "\n"
+        )
+        #expect(lines.status == 0, "\(lines.output)\(lines.error)")
         #expect(try CommandRun(keys.verify(["--resource", "TNT", "--token-file", file, token])).status == 64)
         #expect(try CommandRun(keys.verify(["--resource", "TNT", "--token-file", folder.file("none")])).status == 2)
     }

@@ -15,7 +15,7 @@ extern "C" {
 /// own, as the pages of the edges show.
 typedef struct playgate_asker playgate_asker;
 
-/// Creates an asker.
+/// Creates an asker, in the process that uses it: a child of a fork needs its own.
 ///
 /// path: The unix socket of the service's edge listener, such as `/run/playgate/edge.sock`.
 /// timeout: The time within which an answer must be whole, in milliseconds, 1 to 60,000.
@@ -35,7 +35,8 @@ void playgate_asker_free(playgate_asker *asker);
 /// `tokens` and `grants` are ignored.
 /// answer: As for playgate_check(): ALLOW, or REFUSE. If the service has not answered, or not as one does, REFUSE with the
 /// status 503 and `internal_failure`.
-/// Returns PLAYGATE_OK if the service has answered, _E_ARGUMENT, or _E_INTERNAL. Who looks at `outcome` alone is safe.
+/// Returns PLAYGATE_OK if the service has answered, _E_ARGUMENT, _E_INTERNAL, or _E_FORK in a child of the process that has created
+/// the asker, whose connections are the parent's. Who looks at `outcome` alone is safe.
 int32_t playgate_ask(playgate_asker *asker, const playgate_request *request, playgate_answer *answer);
 
 #ifdef __cplusplus

@@ -59,10 +59,11 @@ playgate_engine *playgate_follower_engine(const playgate_follower *follower);
 
 /// Follows the source until playgate_follower_stop(). Called once, on a thread of its own.
 ///
-/// Returns PLAYGATE_OK, _E_ARGUMENT for null, or _E_FORK.
+/// Returns PLAYGATE_OK, _E_ARGUMENT for null, or _E_FORK, also in a child of the process that has created the follower.
 int32_t playgate_follower_run(playgate_follower *follower);
 
-/// Ends playgate_follower_run() within milliseconds, from any thread; ignores null.
+/// Ends playgate_follower_run() within milliseconds, from any thread; ignores null. The thread that runs it may free the follower as
+/// soon as playgate_follower_run() returns.
 void playgate_follower_stop(playgate_follower *follower);
 
 /// Frees a follower and its engine, after playgate_follower_run() has returned; ignores null.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A fact about a request that an edge states, and that a restriction in a token may need.
+/// A fact about a request that an edge reports, and that a restriction in a token may need.
 public enum RequestFact: String, Hashable, Sendable, CaseIterable {
     /// The scheme of the client's connection.
     case scheme
@@ -9,6 +9,8 @@ public enum RequestFact: String, Hashable, Sendable, CaseIterable {
     case host
     /// The port that the client asked for.
     case port
+    /// The query of the target, in a form that all servers read alike.
+    case query
     /// The method of the client's request.
     case method
     /// The client's address.
@@ -25,4 +27,27 @@ public enum RequestFact: String, Hashable, Sendable, CaseIterable {
     case countries
     /// The client's position.
     case position
+}
+
+/// A fact that a restriction needs and that is not known, with the reason.
+public struct UnknownFact: Hashable, Sendable {
+    /// The fact.
+    public let fact: RequestFact
+    /// The reason.
+    public let reason: Reason
+
+    /// The reason why a fact is not known.
+    public enum Reason: String, Hashable, Sendable, CaseIterable {
+        /// The edge does not report it.
+        case notReported = "not_reported"
+        /// The edge reports something else in its stead, such as `unknown`.
+        case malformed
+        /// The edge reports it more than once.
+        case repeated
+    }
+
+    package init(_ fact: RequestFact, _ reason: Reason) {
+        self.fact = fact
+        self.reason = reason
+    }
 }

@@ -1,32 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The facts of a client's request, as the edge states them. A restriction that needs an unknown fact refuses the request.
+/// The facts of a client's request, as the edge reports them. A restriction that needs an unknown fact refuses the request.
 public struct RequestFacts: Sendable {
     /// The URI of the request, with the tokens cut out.
     public var uri: RequestURI
     /// The method, in the client's case; `nil` if it is unknown.
     public var method: Substring?
-    /// The address of the client; `nil` if it is unknown.
-    public var clientAddress: IPAddress?
-    /// The number of the client's autonomous system; `nil` if it is unknown.
-    public var clientASN: UInt32?
     /// The header fields of the request; `nil` if they are unknown.
     public var headers: (any HeaderFields)?
+    /// The facts about the client and its connection that an edge reports, which are parsed when a restriction needs them.
+    package var client: (any ClientFacts)?
+    private var given = GivenFacts()
+
+    /// The facts about the client and its connection that the caller gives in parsed form.
+    private struct GivenFacts: Sendable {
+        var address: IPAddress?
+        var asn: UInt32?
+        var alpn = TLSFact.unknown
+        var key = TLSFact.unknown
+        var countries: [String]?
+        var position: Position?
+    }
+
+    /// The address of the client; `nil` if it is unknown.
+    public var clientAddress: IPAddress? {
+        get { given.address ?? client?.clientAddress }
+        set { given.address = newValue }
+    }
+
+    /// The number of the client's autonomous system; `nil` if it is unknown.
+    public var clientASN: UInt32? {
+        get { given.asn ?? client?.clientASN }
+        set { given.asn = newValue }
+    }
+
     /// The protocol id that the connection negotiated by ALPN (RFC 7301), such as `h2`.
-    public var alpn = TLSFact.unknown
+    public var alpn: TLSFact {
+        get { given.alpn == .unknown ? client?.alpn ?? .unknown : given.alpn }
+        set { given.alpn = newValue }
+    }
+
     /// The client's key of the TLS connection, as DER of a `SubjectPublicKeyInfo`.
-    public var clientKey = TLSFact.unknown
+    public var clientKey: TLSFact {
+        get { given.key == .unknown ? client?.clientKey ?? .unknown : given.key }
+        set { given.key = newValue }
+    }
+
     /// The codes of the client's country and subdivision (ISO 3166), such as `US`, `USA` and `US-CA`; `nil` if they are unknown.
-    public var countries: [String]?
+    public var countries: [String]? {
+        get { given.countries ?? client?.countries }
+        set { given.countries = newValue }
+    }
+
     /// The position of the client; `nil` if it is unknown.
-    public var position: Position?
+    public var position: Position? {
+        get { given.position ?? client?.position }
+        set { given.position = newValue }
+    }
 
     /// Creates the facts of a request.
     public init(uri: RequestURI, method: Substring? = nil, clientAddress: IPAddress? = nil) {
         self.uri = uri
         self.method = method
-        self.clientAddress = clientAddress
+        given.address = clientAddress
+    }
+
+    /// Returns a fact that a restriction needs and that is not known, with the reason.
+    package func unknown(_ fact: RequestFact) -> UnknownFact {
+        if fact == .query { return UnknownFact(fact, .malformed) }
+        return UnknownFact(fact, client?.reason(of: fact) ?? .notReported)
     }
 
     /// A fact about the TLS connection.

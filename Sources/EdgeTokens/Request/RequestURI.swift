@@ -66,19 +66,14 @@ public struct RequestURI: Hashable, Sendable {
         self.init(target, scheme: scheme, parsed: parsed, form: form)
     }
 
-    /// Creates the URI of a request whose authority is parsed; `nil` if its target or its port has no normal form.
+    /// Creates the URI of a request whose authority is parsed; `nil` if its target has no normal form.
     package init?(_ target: Substring, scheme: Scheme?, parsed authority: URIAuthority?, form: Form) {
-        var explicitPort: UInt16?
-        if let port = authority?.port {
-            guard let port = UInt16(exactly: port), port > 0 else { return nil }
-            explicitPort = port
-        }
         let host = authority?.host
         guard let parts = NormalTarget(target, form) else { return nil }
         self.scheme = scheme
         self.host = host
         // Without an authority a port that is not the default one may have been left out.
-        port = explicitPort ?? (host == nil ? nil : scheme?.defaultPort)
+        port = authority?.port ?? (host == nil ? nil : scheme?.defaultPort)
         path = parts.path
         query = parts.query
     }

@@ -5,44 +5,35 @@ internal import Encodings
 
 // Tokens in segments of paths: `/vod/t=TOKEN/movie.ts` is `/vod/movie.ts` to the catalogue.
 
-extension OriginalTarget {
-    /// A path without its token segments.
-    package struct WithoutSegments {
-        /// The path.
-        package let path: Substring
-        /// True if edge, gate and origin could interpret the path differently.
-        package let isAmbiguous: Bool
-    }
-
-    /// Returns the path without the segments that may contain a token.
+extension ParsedTarget {
+    /// Removes the segments that may contain a token from the path.
     ///
     /// Edges decode a path and resolve its dot segments before they look for a token; removing the token first gives
     /// another path, for example for `/vod/premium/t=/../movie.ts`. Both orders agree only if decoding and resolving change
     /// nothing near a token. Therefore a path with a token segment is ambiguous if it has an empty or a dot segment
     /// anywhere, if the prefix is percent-encoded, or if the token has other characters than those of URL-safe Base64 and
     /// compact JOSE. A slash, for example, would end the segment once it is decoded.
-    package func removingSegments(_ prefixes: [String]) -> WithoutSegments {
-        guard !prefixes.isEmpty, path.mayHaveSegment(prefixes) else {
-            return WithoutSegments(path: path, isAmbiguous: false)
-        }
+    mutating func removeSegments(_ prefixes: [String]) {
+        guard !prefixes.isEmpty, sentPath.mayHaveSegment(prefixes) else { return }
         var kept = ""
-        var (hasToken, isAmbiguous) = (false, false)
-        var segments = SegmentIterator(path)
+        var (hasToken, isUnclear) = (false, false)
+        var segments = SegmentIterator(sentPath)
         while let segment = segments.next() {
             let decoded = segment.text.percentDecoded
             guard let prefix = prefixes.first(where: { (decoded?[...] ?? segment.text).hasBytePrefix($0) }) else {
                 // A segment that cannot be decoded is refused later, with the whole path.
                 let text = decoded?[...] ?? segment.text
-                isAmbiguous = isAmbiguous || text.isDots || (text.isEmpty && !segment.isLast)
+                isUnclear = isUnclear || text.isDots || (text.isEmpty && !segment.isLast)
                 kept += "/" + segment.text
                 continue
             }
             hasToken = true
             let isPlain = segment.text.hasBytePrefix(prefix)
-            isAmbiguous = isAmbiguous || !isPlain || !(decoded?[...].isTokenSegment(behind: prefix) ?? false)
+            isUnclear = isUnclear || !isPlain || !(decoded?[...].isTokenSegment(behind: prefix) ?? false)
         }
-        guard hasToken else { return WithoutSegments(path: path, isAmbiguous: false) }
-        return WithoutSegments(path: kept.isEmpty ? "/" : kept[...], isAmbiguous: isAmbiguous)
+        guard hasToken else { return }
+        path = kept.isEmpty ? "/" : kept[...]
+        isAmbiguous = isUnclear
     }
 }
 

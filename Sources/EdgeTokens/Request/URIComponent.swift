@@ -50,7 +50,7 @@ extension RequestURI {
             return Match(compare(host.utf8.span))
         case .port: return matchPort(compare)
         case .query:
-            guard let query else { return .fails }
+            guard let query else { return .unknown(.query) }
             return Match(compare(query.utf8.span))
         case .path: return Match(compare(path.utf8.span))
         case .parentPath, .filename, .stem, .fileExtension:
@@ -61,9 +61,12 @@ extension RequestURI {
 
     private func matchPort(_ compare: (Span<UInt8>) -> Bool) -> Match {
         guard let port else { return .unknown(host == nil ? .host : .scheme) }
-        if hasDefaultPort, compare("".utf8.span) { return .holds }
         // At most five digits, which a string holds without an allocation.
-        return Match(compare(String(port).utf8.span))
+        if compare(String(port).utf8.span) { return .holds }
+        guard compare("".utf8.span) else { return .fails }
+        // The empty text is the default port of the scheme.
+        let isUndecided = scheme == nil && Scheme.allCases.contains { $0.defaultPort == port }
+        return isUndecided ? .unknown(.scheme) : Match(hasDefaultPort)
     }
 }
 

@@ -29,7 +29,7 @@ struct SigningPath: Hashable, Sendable {
             return
         }
         guard let decoded = text[...].percentDecoded else { throw SigningError(.scope, name) }
-        guard decoded.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") }) else {
+        guard decoded.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && !Self.misread.contains($0) }) else {
             throw SigningError(.scope, name)
         }
         // A path that is encoded twice names another file to a server that decodes twice.
@@ -41,6 +41,9 @@ struct SigningPath: Hashable, Sendable {
         raw = text
         self.decoded = decoded
     }
+
+    /// Characters that some servers decode before they split a target, and others after it.
+    private static let misread = [UInt8(ascii: "\\"), UInt8(ascii: "?"), UInt8(ascii: "#")]
 
     private static func isEncoded(_ text: String) -> Bool {
         text.utf8.span.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil

@@ -8,8 +8,8 @@ package struct URIAuthority {
     /// The host in lower case without the trailing dot of the root, such as `live.example.com` or `[2001:db8::1]`. It shares
     /// the storage of the text if that is in lower case.
     package let host: Substring
-    /// The port, at most 99999; `nil` if none is given.
-    package let port: Int?
+    /// The port, at least 1; `nil` if none is given.
+    package let port: UInt16?
 
     /// The maximum size of a host, in bytes.
     package static let maximumHostSize = 255
@@ -46,15 +46,17 @@ package struct URIAuthority {
         self.port = port
     }
 
-    /// Returns the port behind a colon: `.some(nil)` if there is none, `nil` if the rest is no port of at most five digits.
-    private static func port(_ bytes: Span<UInt8>, from start: Int) -> Int?? {
+    /// Returns the port behind a colon: `.some(nil)` if there is none, `nil` if the rest is no port from 1 to 65535.
+    private static func port(_ bytes: Span<UInt8>, from start: Int) -> UInt16?? {
         guard start < bytes.count else { return .some(nil) }
         guard bytes[start] == UInt8(ascii: ":"), bytes.count - start <= 6 else { return nil }
-        var port: Int?
+        if start + 1 == bytes.count { return .some(nil) }
+        var port = 0
         for place in start + 1..<bytes.count {
             guard bytes[place].isASCIIDigit else { return nil }
-            port = (port ?? 0) * 10 + Int(bytes[place] - UInt8(ascii: "0"))
+            port = port * 10 + Int(bytes[place] - UInt8(ascii: "0"))
         }
+        guard let port = UInt16(exactly: port), port > 0 else { return nil }
         return .some(port)
     }
 }

@@ -14,6 +14,7 @@ package enum URIPath {
         case badEncoding
         case encodedTwice
         case encodedSlash
+        case encodedDelimiter
         case backslash
         case controlCharacter
         case parameters
@@ -45,6 +46,8 @@ package enum URIPath {
             case 0x00...0x1F, 0x7F: throw .controlCharacter
             case UInt8(ascii: "\\"): throw .backslash
             case UInt8(ascii: "/") where isEncoded: throw .encodedSlash
+            // A server that decodes before it splits a target takes the rest for a query or a fragment.
+            case UInt8(ascii: "?") where isEncoded, UInt8(ascii: "#") where isEncoded: throw .encodedDelimiter
             case UInt8(ascii: ";"): throw .parameters
             default: decoded.append(byte)
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeChecks
 internal import EdgeTokens
 internal import Encodings
 internal import NIOCore
@@ -11,7 +12,7 @@ internal import PlaybackGate
 extension APIResponder {
     /// `POST /v1/grants/redirect`: checks the signed URI of a request, and answers with the URL at the other network.
     func redirect(_ call: RequestContext) throws(APIRefusal) -> Outcome {
-        let attribute = call.snapshot.configuration.edge?.sources.package ?? .standard
+        let attribute = call.snapshot.configuration.edge?.sources.targetNames.package ?? .standard
         let body = try read(GrantRedirectBody.self, call)
         guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
         guard let url = SignedURL(body.url[...], attribute) else {

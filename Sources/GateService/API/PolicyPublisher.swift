@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import Cryptography
+internal import EdgeChecks
 internal import Encodings
 internal import Platform
 internal import PlaybackGate
@@ -19,13 +20,13 @@ final class PolicyPublisher: Sendable {
     final class Edition: Sendable {
         let snapshot: LiveGate.Snapshot
         let revision: UInt64
-        let policy: PolicyDocument
+        let policy: EdgeBundle
         /// The tag of what no part replaces.
         let rules: String
         /// The entity tag, with its quotes: that of the rules, and that of the parts.
         let tag: String
 
-        init(_ snapshot: LiveGate.Snapshot, _ revision: UInt64, _ policy: PolicyDocument) {
+        init(_ snapshot: LiveGate.Snapshot, _ revision: UInt64, _ policy: EdgeBundle) {
             self.snapshot = snapshot
             self.revision = revision
             self.policy = policy
@@ -62,7 +63,7 @@ final class PolicyPublisher: Sendable {
         // The number is read first: what is revoked meanwhile makes another edition.
         let (snapshot, revision) = (live.current, mirror?.revision ?? 0)
         let gate = snapshot.gate
-        let policy = PolicyDocument(
+        let policy = EdgeBundle(
             of: gate,
             revokedBy: mirror,
             subjectKey: gate.grants?.subjectKey,
@@ -83,7 +84,7 @@ struct PolicyQuery {
     /// The wait for a change, in seconds.
     private(set) var wait = 0
     /// The parts to answer with if nothing else has changed; `nil` for the whole policy.
-    private(set) var parts: Set<PolicyDocument.Part>?
+    private(set) var parts: Set<EdgeBundle.Part>?
 
     /// Reads the query of a target; `nil` if it has anything else.
     init?(target: String) {
@@ -99,7 +100,7 @@ struct PolicyQuery {
                 else { return nil }
                 wait = seconds
             case "parts":
-                let named = halves[1].split(separator: ",").map { PolicyDocument.Part(rawValue: String($0)) }
+                let named = halves[1].split(separator: ",").map { EdgeBundle.Part(rawValue: String($0)) }
                 guard !named.isEmpty, !named.contains(nil) else { return nil }
                 parts = Set(named.compactMap(\.self))
             default: return nil

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import EdgeChecks
 internal import EdgeTokens
 internal import MediaResources
 internal import PlaybackGate

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import EdgeChecks
 internal import EdgeTokens
 internal import HTTPServer
 internal import MediaTokens
@@ -29,8 +30,14 @@ extension GateConfiguration.Edge {
         dialects = EdgeDialect.readSet("dialects", section, of: answering, default: answering)
         if !offloads.isEmpty { dialects.insert(.spoe) }
         if !grpc.isEmpty { dialects.insert(.grpc) }
-        redirects = EdgeDialect.readSet("redirects", section, of: EdgeDialect.redirecting, default: [])
-        sources = CredentialSources(section, tokensOfEntries: tokensOfEntries, profiles: profiles)
+        redirects = EdgeDialect.readSet(
+            "redirects",
+            section,
+            of: EdgeDialect.allCases.filter(\.row.passesRedirects),
+            default: []
+        )
+        forwardedFor = ForwardedFor(section)
+        sources = TokenSources(section, tokensOfEntries: tokensOfEntries, profiles: profiles)
         let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
         cacheCeiling = ceiling.components.seconds
     }
@@ -45,6 +52,34 @@ extension GateConfiguration.Listener {
             )
         #endif
         return list(section, default: .tcp(host: "127.0.0.1", port: 8083))
+    }
+}
+
+extension ForwardedFor {
+    /// Reads `forwardedFor` of a listener: `hops` or `networks`.
+    init(_ section: ConfigurationSection) {
+        self =
+            section.optionalSection("forwardedFor") { section in
+                let named = section.strings("networks")
+                guard section.has("hops") == section.has("networks") else {
+                    if let named { return .networks(Self.networks(named, section)) }
+                    return .hops(section.integer("hops", in: 1...16, default: 1))
+                }
+                section.note("hops", "exactly one of hops and networks is required")
+                return .oneAddress
+            } ?? .oneAddress
+    }
+
+    private static func networks(_ named: [String], _ section: ConfigurationSection) -> [IPNetwork] {
+        if named.isEmpty, !section.isFaulty { section.note("networks", "must name at least one, such as 10.0.0.0/8") }
+        return named.compactMap { text in
+            let network = IPNetwork(text)
+            if network == nil {
+                let rule = "must be an address or a network such as 10.0.0.0/8, and not every address"
+                section.note("networks", "\(text): \(rule)")
+            }
+            return network
+        }
     }
 }
 
@@ -93,62 +128,5 @@ extension EdgeDialect {
             }
         }
         return dialects
-    }
-}
-
-extension TokenSource: CustomStringConvertible {
-    var description: String {
-        switch self {
-        case .header(let name, _): "header \(name)"
-        case .cookie(let name): "cookie \(name)"
-        case .query(let name): "query \(name)"
-        case .segment(let prefix): "segment \(prefix)"
-        case .package(let attribute): "package \(attribute.name)"
-        }
-    }
-}
-
-extension TokenSource {
-    /// The places in which grants are found unless the configuration names others: none without profiles.
-    static func standard(for profiles: [GrantProfile]) -> [TokenSource] {
-        let signed: [TokenSource] = profiles.contains { $0.format == .uriSigning } ? [.package(.standard)] : []
-        let profiles = profiles.filter { $0.format == .cat }
-        guard !profiles.isEmpty else { return signed }
-        let cookies = Set(profiles.map(\.rules.cookie.name)).sorted().map { TokenSource.cookie($0) }
-        return cookies + [
-            .header(CATRenewal.standardName, scheme: nil), .segment(IssuedGrant.segmentPrefix),
-            .query(IssuedGrant.queryName),
-        ] + signed
-    }
-
-    /// Reads `query: NAME`, `cookie: NAME`, `header: NAME` (and `scheme`), `segment: PREFIX` or `package: NAME`; `nil` if it is
-    /// none.
-    static func read(_ section: ConfigurationSection) -> TokenSource? {
-        if section.has("package") {
-            let name = section.string("package", default: PackageAttribute.standardName)
-            if let attribute = PackageAttribute(name) { return .package(attribute) }
-            section.note("package", "must have 1 to 64 letters, digits, - and _, such as URISigningPackage")
-            return nil
-        }
-        let names = ["query", "cookie", "header", "segment"].filter { section.has($0) }
-        let (query, cookie) = (section.optionalString("query"), section.optionalString("cookie"))
-        let (header, segment) = (section.optionalString("header"), section.optionalString("segment"))
-        let scheme = section.optionalString("scheme")
-        guard names.count == 1, let key = names.first else {
-            section.note(names.first ?? "query", "exactly one of query, cookie, header and segment is required")
-            return nil
-        }
-        let name = query ?? cookie ?? header ?? segment ?? ""
-        let isToken = name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"(),/;<>?@[\\]{}%&#".utf8.contains($0) }
-        let isPlain = !name.utf8.contains { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") }
-        guard !name.isEmpty, isToken, segment != nil || isPlain else {
-            section.note(key, "must be a name of letters, digits, - and _")
-            return nil
-        }
-        if scheme != nil, header == nil { section.note("scheme", "requires header") }
-        if segment?.utf8.first == UInt8(ascii: ".") { section.note("segment", "must not begin with a dot") }
-        if query != nil { return .query(name) }
-        if cookie != nil { return .cookie(name) }
-        return header != nil ? .header(name, scheme: scheme) : .segment(name)
     }
 }

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import EdgeChecks
 internal import EdgeTokens
 internal import HTTPServer
 internal import PlaybackGate
@@ -20,9 +21,11 @@ extension GateConfiguration {
         /// The profile of the grants among those of an entry; `nil` for the first.
         var profile: String?
         /// The places in which players may show tokens and grants.
-        var sources: CredentialSources
+        var sources: TokenSources
         /// The peers whose `X-Forwarded-*` fields are the facts of a request.
         var peers: TrustedPeers
+        /// The rule by which the client's address is chosen from `X-Forwarded-For` of a trusted peer.
+        var forwardedFor: ForwardedFor
         /// The ends of the paths that are manifests, in lower case.
         var suffixes: [String]
         /// The time that a viewer may take longer than a finished playlist plays.
@@ -60,19 +63,20 @@ extension GateConfiguration.Manifest {
         _ section: ConfigurationSection,
         tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]],
         profiles: [GrantProfile],
-        edge: CredentialSources?
+        edge: TokenSources?
     ) {
         listeners = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8082))
         peers = TrustedPeers(section)
         if !peers.certificates.isEmpty, listeners.first?.tls?.clientAuthorities == nil {
             section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
         }
+        forwardedFor = ForwardedFor(section)
         if !section.has("origin") { section.note("origin", "origin is missing, such as https://origin.example") }
         origin = section.parsed("origin", default: .none) { try OriginAddress($0) }
         mode = section.choice("mode", default: .segment)
         hosts = section.hostNames("hosts")
         profile = section.optionalString("profile")
-        sources = CredentialSources(
+        sources = TokenSources(
             section,
             tokensOfEntries: tokensOfEntries,
             profiles: profiles,
@@ -107,7 +111,7 @@ extension GateConfiguration.Manifest {
             }
         }
         if !section.isFaulty, !sources.grants.contains(mode.source) {
-            section.note("mode", "requires \(mode.source) among the sources of grants")
+            section.note("mode", "requires \(mode.source.configured) among the sources of grants")
         }
     }
 }

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import ConfigurationReading
+internal import EdgeChecks
 internal import EdgeTokens
 internal import Encodings
 internal import GateStores
@@ -161,8 +162,10 @@ struct GateConfiguration: Sendable {
         var dialects: Set<EdgeDialect>
         /// The dialects whose edges pass a redirect on to the client.
         var redirects: Set<EdgeDialect>
-        /// The places in which clients may show tokens and grants.
-        var sources: CredentialSources
+        /// The sources in which clients may present tokens and grants.
+        var sources: TokenSources
+        /// The rule by which the client's address is chosen from `X-Forwarded-For`.
+        var forwardedFor: ForwardedFor
         /// The longest time for which an edge may cache an answer, in seconds.
         var cacheCeiling: Int64
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeChecks
 internal import EdgeTokens
 internal import Encodings
 internal import HTTPServer
@@ -49,7 +50,7 @@ struct EdgeAnswer: HTTPAnswer {
         var texts = (subject.requestor?.utf8.count ?? 0) + (subject.resource?.text.utf8.count ?? 0)
         subject.token?.withMVPDID { texts += $0.count }
         var limit = 1024 + 3 * min(texts, 3 * ByteWriter.escapedLimit) + keeping.tokenHeaders.utf8.count
-        if shownIn != 0 { for source in sources { limit += source.nameLimit + 2 } }
+        if shownIn != 0 { for source in sources { limit += source.labelSize + 2 } }
         if let grant { limit += grant.limit }
         return limit
     }
@@ -136,7 +137,7 @@ struct EdgeAnswer: HTTPAnswer {
         for (number, source) in sources.enumerated() where shownIn & 1 << UInt16(number) != 0 {
             if !isFirst { writer.write(", ") }
             isFirst = false
-            source.writeName(into: &writer)
+            source.writeLabel(into: &writer)
         }
     }
 }
@@ -181,6 +182,18 @@ struct RepeatedEdgeAnswer: HTTPAnswer {
         writer.write(written.start.span)
         if written.hasTrace { writer.write(trace) }
         writer.write(written.end.span)
+    }
+}
+
+extension TokenSource {
+    /// The most bytes of the source's label.
+    var labelSize: Int { 8 + label.name.utf8.count }
+
+    /// Writes the source's label, such as `query:token`.
+    func writeLabel(into writer: inout ByteWriter) {
+        let (kind, name) = label
+        writer.write(kind)
+        writer.write(name.utf8.span)
     }
 }
 

@@ -23,16 +23,7 @@ struct EdgeCounters: Sendable {
 
     func count(_ dialect: EdgeDialect?, _ status: Int) {
         let column = Self.statuses.firstIndex(of: status) ?? 2
-        let line =
-            switch dialect {
-            case .nginx: 0
-            case .forward: 1
-            case .envoy: 2
-            case .ats: 3
-            case .spoe: 4
-            case .grpc: 5
-            case nil: 6
-            }
+        let line = dialect?.number ?? EdgeDialect.allCases.count
         counters[line * Self.statuses.count + column].increment()
     }
 }

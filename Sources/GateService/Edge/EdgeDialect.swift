@@ -21,84 +21,119 @@ enum EdgeDialect: String, CaseIterable, Sendable {
     /// Envoy's gRPC `ext_authz`: the facts of the client's request in a message, on a listener of its own.
     case grpc
 
-    /// The names of the header fields that a dialect reads, in lower case. A fact without a field is in the request line.
-    struct Headers {
-        let target: StaticString?
-        let method: StaticString?
+    /// The row of a dialect: a new edge is one of them. The names are in lower case.
+    struct Row: Sendable {
+        /// The path of the endpoint; `nil` if the dialect has none.
+        var endpoint: StaticString?
+        /// The field of the target; `nil` if it is the rest of the request line.
+        var target: StaticString?
+        /// The field of the method; `nil` if it is that of the check.
+        var method: StaticString?
+        /// The field of the host.
         let host: StaticString
-        let range: StaticString
+        /// The field of the range.
+        var range: StaticString = "range"
+        /// The field of the scheme.
+        let scheme: StaticString
+        /// The field of the client's address.
+        let client: StaticString
+        /// The field of the absolute URL; `nil` if the dialect has none.
+        var url: StaticString?
+        /// The field of the key under which the edge caches answers; `nil` if it caches by `Vary`.
+        var cacheKey: StaticString?
+        /// The fields, besides those with tokens, that a cache of answers must include in its key.
+        var varying: StaticString = ""
+        /// The accepted spellings of paths. A path with empty or dot segments is refused unless the edge resolves them.
+        var form = MediaPath.Form.asIs
+        /// True if the client's address is in a list, to which proxies add.
+        var isForwardedList = false
+        /// True if a client's own fields could be taken for answers of the gate.
+        var refusesAnswerFields = false
+        /// True if the edge can pass an answer with 302 on to the client.
+        var passesRedirects = false
     }
 
-    var headers: Headers {
+    var row: Row { Self.rows[number] }
+
+    /// The rows of the dialects, in their order.
+    private static let rows = [
+        // nginx removes `Range` from checks that it may cache. It sets the dialect's fields itself, but evaluates `Vary` on those of
+        // its client: its cache key covers the rest. It resolves empty and dot segments before it chooses a location.
+        Row(
+            endpoint: "/v1/check/nginx",
+            target: "x-original-uri",
+            method: "x-original-method",
+            host: "x-original-host",
+            range: "x-original-range",
+            scheme: "x-original-scheme",
+            client: "x-original-client",
+            url: "x-original-url",
+            cacheKey: "x-playgate-cache-key",
+            form: .resolved
+        ),
+        Row(
+            endpoint: "/v1/check/forward",
+            target: "x-forwarded-uri",
+            method: "x-forwarded-method",
+            host: "x-forwarded-host",
+            scheme: "x-forwarded-proto",
+            client: "x-forwarded-for",
+            varying: "X-Forwarded-Uri, X-Forwarded-Method, X-Forwarded-Host",
+            isForwardedList: true,
+            refusesAnswerFields: true,
+            passesRedirects: true
+        ),
+        Row(
+            endpoint: "/v1/check/envoy",
+            host: "host",
+            scheme: "x-forwarded-proto",
+            client: "x-envoy-external-address",
+            varying: "Host",
+            passesRedirects: true
+        ),
+        // Fields that `playgate.lua` sets, after it has removed those of the client.
+        Row(
+            endpoint: "/v1/check/ats",
+            host: "x-forwarded-host",
+            scheme: "x-playgate-scheme",
+            client: "x-playgate-client",
+            varying: "X-Forwarded-Host"
+        ),
+        Row(target: ":path", method: ":method", host: ":authority", scheme: ":scheme", client: ":client"),
+        Row(host: "host", scheme: "x-forwarded-proto", client: "x-envoy-external-address"),
+    ]
+
+    /// The place among all dialects.
+    var number: Int {
         switch self {
-        case .nginx:
-            // nginx removes `Range` from checks that it may cache.
-            Headers(
-                target: "x-original-uri",
-                method: "x-original-method",
-                host: "x-original-host",
-                range: "x-original-range"
-            )
-        case .forward:
-            Headers(
-                target: "x-forwarded-uri",
-                method: "x-forwarded-method",
-                host: "x-forwarded-host",
-                range: "range"
-            )
-        case .envoy, .grpc: Headers(target: nil, method: nil, host: "host", range: "range")
-        case .ats: Headers(target: nil, method: nil, host: "x-forwarded-host", range: "range")
-        case .spoe: Headers(target: ":path", method: ":method", host: ":authority", range: "range")
+        case .nginx: 0
+        case .forward: 1
+        case .envoy: 2
+        case .ats: 3
+        case .spoe: 4
+        case .grpc: 5
         }
     }
-
-    /// The header fields, besides those with tokens, that a cache of answers must include in its key. For nginx there are
-    /// none: nginx sets the dialect's fields itself, but evaluates `Vary` on those of its client. Its cache key covers the
-    /// rest, see ``EdgeRequest/isKeyWhole``.
-    var varying: StaticString {
-        switch self {
-        case .nginx, .spoe, .grpc: ""
-        case .forward: "X-Forwarded-Uri, X-Forwarded-Method, X-Forwarded-Host"
-        case .envoy: "Host"
-        case .ats: "X-Forwarded-Host"
-        }
-    }
-
-    /// The dialects of edges that can pass an answer of the gate with 302 on to the client. nginx answers 500 in its place, and
-    /// Traffic Server 403.
-    static let redirecting: [EdgeDialect] = [.forward, .envoy]
 
     /// The path of the endpoint; `nil` if the dialect has none.
-    var endpoint: String? {
-        switch self {
-        case .nginx: "/v1/check/nginx"
-        case .forward: "/v1/check/forward"
-        case .envoy: "/v1/check/envoy"
-        case .ats: "/v1/check/ats"
-        case .spoe, .grpc: nil
-        }
-    }
-
-    /// The accepted form of paths. nginx resolves empty and dot segments before it chooses a location, and so does the
-    /// gate. The other edges forward such segments unresolved, so gate and origin could differ; these paths are refused.
-    var pathForm: MediaPath.Form { self == .nginx ? .resolved : .asIs }
+    var endpoint: String? { row.endpoint.map { "\($0)" } }
 
     /// Finds the dialect of a check and the rest after its endpoint; `nil` if there is no such endpoint.
     static func find(_ target: Substring) -> (dialect: EdgeDialect, rest: Substring)? {
         let bytes = target.utf8.span
-        for dialect in allCases {
-            guard let path = dialect.endpoint else { continue }
-            let endpoint = path.utf8.span
-            let end = endpoint.count
-            guard bytes.count >= end, bytes.extracting(..<end).hasSameBytes(as: endpoint) else { continue }
+        for (dialect, endpoint, hasTarget) in endpoints {
+            let end = endpoint.utf8CodeUnitCount
+            guard bytes.count >= end, bytes.starts(with: endpoint, at: 0) else { continue }
             let next = end < bytes.count ? bytes[end] : UInt8(ascii: "?")
             // If the dialect has a header field for the target, the query of the check is ignored: some edges append the
             // client's. Otherwise the original target follows the endpoint.
-            guard next == UInt8(ascii: "?") || next == UInt8(ascii: "/") && dialect.headers.target == nil else {
-                return nil
-            }
+            guard next == UInt8(ascii: "?") || next == UInt8(ascii: "/") && !hasTarget else { return nil }
             return (dialect, target[target.utf8.index(target.startIndex, offsetBy: end)...])
         }
         return nil
+    }
+
+    private static let endpoints: [(EdgeDialect, StaticString, hasTarget: Bool)] = allCases.compactMap { dialect in
+        dialect.row.endpoint.map { (dialect, $0, dialect.row.target != nil) }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeChecks
 internal import Encodings
 internal import HTTPServer
 internal import MediaTokens
@@ -124,8 +125,8 @@ final class EdgeMemo: Sendable {
 
 extension EdgeMemo.Key {
     /// Finds the parts of a head that may differ; `nil` if the name of the file is not plain, or if more than the path has it.
-    init?(_ fields: HTTPFields, _ dialect: EdgeDialect, _ sources: CredentialSources) {
-        guard let wanted = dialect.headers.target, !sources.areInTraceparent else { return nil }
+    init?(_ fields: HTTPFields, _ dialect: EdgeDialect, _ sources: TokenSources) {
+        guard let wanted = dialect.row.target, !sources.areInTraceparent else { return nil }
         var (target, trace, key): (Int?, Int?, Int?)
         for index in fields.indices {
             if fields.isField(index, wanted) {
@@ -134,13 +135,13 @@ extension EdgeMemo.Key {
             } else if fields.isField(index, "traceparent") {
                 guard trace == nil else { return nil }
                 trace = index
-            } else if dialect == .nginx, fields.isField(index, "x-playgate-cache-key") {
+            } else if let own = dialect.row.cacheKey, fields.isField(index, own) {
                 guard key == nil else { return nil }
                 key = index
             }
         }
         var gaps = HeadGaps()
-        guard let target, let (folder, end) = fields.value(target).plainFile(sources.segments),
+        guard let target, let (folder, end) = fields.value(target).plainFile(sources.targetNames.segments),
             gaps.add(fields.place(target).part(folder, end))
         else { return nil }
         let text = fields.value(target)

@@ -1,105 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeChecks
+internal import EdgeTokens
 internal import Encodings
 internal import HTTPServer
 internal import NIOHTTP1
 internal import PlaybackGate
 
-/// The facts of a client's request, as reported by the edge.
+/// A check of an edge: the client's request, and what the answer needs besides.
 struct EdgeRequest {
-    /// The target, undecoded, with its query.
-    private(set) var target: Substring
-    private(set) var method = PlaybackRequest.Method.other
-    /// The host, in canonical form; `nil` if the edge does not send it.
-    private(set) var host: Substring?
-    /// True if the client requests a range, not the whole.
-    private(set) var isPartial = false
+    /// The client's request.
+    let check: EdgeCheckRequest
     /// True if the edge's cache key contains all facts that an answer depends on, besides header fields of the client.
-    private(set) var isKeyWhole = true
+    let isKeyWhole: Bool
 
-    /// Creates the facts of a request that a client makes itself. A range in it is ignored.
-    init(_ target: Substring, _ method: HTTPMethod, host: Substring) {
-        self.target = target
-        self.method = PlaybackRequest.Method(method)
-        self.host = host
-    }
-
-    /// Reads the facts of a check. `nil` if a required field is missing, if target, method or host is repeated, if
-    /// method or host is malformed, or if an edge passes on a client's field with a name of the gate's own.
+    /// Reads a check. `nil` if a required field is missing, if target, method or host is repeated or malformed, or if an edge
+    /// passes on a client's field with a name of the gate's own.
     ///
     /// - Parameters:
-    ///   - stated: The method of the check.
+    ///   - method: The method of the check.
     ///   - fields: Its header fields.
     ///   - rest: The target of the check after the endpoint.
-    init?(_ stated: HTTPMethod, _ fields: HTTPFields, rest: Substring, _ dialect: EdgeDialect) {
-        let names = dialect.headers
-        var (target, method, host, key): (Int?, Int?, Int?, Int?)
-        var isKeyRepeated = false
-        for index in fields.indices {
-            if let wanted = names.target, fields.isField(index, wanted) {
-                guard target == nil else { return nil }
-                target = index
-            } else if let wanted = names.method, fields.isField(index, wanted) {
-                guard method == nil else { return nil }
-                method = index
-            } else if fields.isField(index, names.host) {
-                guard host == nil else { return nil }
-                host = index
-            } else if fields.isField(index, names.range) {
-                isPartial = isPartial || !fields.value(index).isWholeRange
-            } else if dialect == .nginx, fields.isField(index, "x-playgate-cache-key") {
-                isKeyRepeated = key != nil
-                key = index
-            } else if dialect == .forward, fields.isAnswerField(index) {
-                return nil
-            }
-        }
-        if names.target != nil {
-            guard let target, let method = method.map(fields.value), let known = PlaybackRequest.Method(stated: method)
-            else { return nil }
-            (self.target, self.method) = (fields.value(target), known)
+    ///   - client: The caller, for the log.
+    init?(
+        _ method: HTTPMethod,
+        _ fields: HTTPFields,
+        rest: Substring,
+        _ dialect: EdgeDialect,
+        _ rules: EdgeRules,
+        _ client: PlaybackRequest.Client
+    ) {
+        let (row, names) = rules.reading(dialect)
+        let found = EdgeFields(fields, names)
+        guard found.isClear(row) else { return nil }
+        let target: Substring
+        let known: PlaybackRequest.Method?
+        let name = found.value(.method)
+        if row.target != nil {
+            guard let text = found.value(.target), let name else { return nil }
+            (target, known) = (text, PlaybackRequest.Method(reported: name))
         } else {
-            (self.target, self.method) = (rest, PlaybackRequest.Method(stated))
+            (target, known) = (rest, PlaybackRequest.Method(method))
         }
-        if let host {
-            // A malformed host shows that the edge is unreliable, so the check is refused.
-            guard let name = HostName(fields.value(host)) else { return nil }
-            self.host = name.text
-        }
-        if dialect == .nginx {
-            let (method, host) = (method.map(fields.value) ?? "", host.map(fields.value) ?? "")
-            isKeyWhole = !isKeyRepeated && key.map(fields.value)?.isKey(method, host, self.target) ?? false
-        }
-    }
-}
-
-extension HTTPFields {
-    /// True if the name of a field is one of the gate's own, `X-Playgate-…`, in a spelling that an origin may take for it: some read
-    /// every character but letters and digits as `_`. Varnish has no wildcards to remove it, so it is refused.
-    fileprivate func isAnswerField(_ index: Int) -> Bool {
-        let name = name(index).utf8.span
-        let prefix: StaticString = "playgate"
-        guard name.count >= 2 + prefix.utf8CodeUnitCount, name[0].lowercasedASCII == UInt8(ascii: "x") else {
-            return false
-        }
-        return !name[1].isASCIIAlphanumeric && name.extracting(2..<2 + prefix.utf8CodeUnitCount).isSameField(prefix)
+        let host = found.value(.host)
+        // A malformed host shows that the edge is unreliable, so the check is refused.
+        let authority = host.flatMap { URIAuthority($0) }
+        guard let known, host == nil || authority != nil,
+            let parsed = ParsedTarget(target, tokens: rules.sources.targetNames)
+        else { return nil }
+        isKeyWhole =
+            row.cacheKey == nil || found.value(.cacheKey)?.isKey(name ?? "", host ?? "", target) ?? false
+        check = EdgeCheckRequest(
+            parsed,
+            method: known,
+            authority: authority,
+            isPartial: found.isPartial,
+            form: row.form,
+            canRedirect: !parsed.packages.isEmpty && rules.redirects(dialect, parsed.sentPath),
+            client: client,
+            report: EdgeFieldReport(found, parsed, sentTarget: target, row, rules.sources, rules.forwardedFor)
+        )
     }
 }
 
 extension PlaybackRequest.Method {
-    /// Parses the name of a method; `nil` if it cannot be one.
-    fileprivate init?(stated name: Substring) {
-        // Most names need no search.
-        if name.utf8.span.starts(with: "GET", at: 0), name.utf8.count == 3 {
-            self = .get
-        } else {
-            guard name.isMethod else { return nil }
-            self = Self(rawValue: String(name)) ?? .other
-        }
-    }
-
-    fileprivate init(_ method: HTTPMethod) {
+    init(_ method: HTTPMethod) {
         switch method {
         case .GET: self = .get
         case .HEAD: self = .head
@@ -108,19 +74,26 @@ extension PlaybackRequest.Method {
     }
 }
 
-extension Substring {
-    /// True if this can be the name of a method: 1 to 32 upper-case letters and hyphens.
-    fileprivate var isMethod: Bool {
-        1...32 ~= utf8.count
-            && utf8.allSatisfy { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 || $0 == UInt8(ascii: "-") }
+extension EdgeFields {
+    /// True if target, method and host are there once at most, and no field could be taken for an answer of the gate.
+    fileprivate func isClear(_ row: EdgeDialect.Row) -> Bool {
+        if isRepeated(.target) || isRepeated(.method) || isRepeated(.host) { return false }
+        guard row.refusesAnswerFields else { return true }
+        return !fields.indices.contains { index in fields.isName(index) { $0.isAnswerField } }
     }
+}
 
-    /// True if this `Range` requests everything: `bytes=0-`, which players send to be able to resume. An empty value counts
-    /// too, because edges send it if there is no `Range`.
-    ///
-    /// Source: RFC 9110 §14.1.2.
-    fileprivate var isWholeRange: Bool { isEmpty || isSameField("bytes=0-") }
+extension Span<UInt8> {
+    /// True if the name of a field is one of the gate's own, `X-Playgate-…`, in a spelling that an origin may take for it: some read
+    /// every character but letters and digits as `_`. Varnish has no wildcards to remove it, so it is refused.
+    fileprivate var isAnswerField: Bool {
+        let prefix: StaticString = "playgate"
+        guard count >= 2 + prefix.utf8CodeUnitCount, self[0].lowercasedASCII == UInt8(ascii: "x") else { return false }
+        return !self[1].isASCIIAlphanumeric && extracting(2..<2 + prefix.utf8CodeUnitCount).isSameField(prefix)
+    }
+}
 
+extension Substring {
     /// True if this is `METHOD HOST/TARGET`, alone or followed by a space and more. None of the parts contains a space, so
     /// two requests never share a key.
     fileprivate func isKey(_ method: Substring, _ host: Substring, _ target: Substring) -> Bool {

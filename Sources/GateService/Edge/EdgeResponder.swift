@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeChecks
 internal import EdgeTokens
 internal import GateMetrics
 internal import HTTPServer
@@ -125,78 +126,24 @@ struct EdgeResponder: BodilessService {
             edge: found?.dialect.rawValue ?? "none"
         )
         // A target that cannot be parsed is not logged: it may contain a token.
-        var asked = PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
+        let unread = PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
         // If a reload removed the section, the listener stays open until a restart and refuses every check.
         guard isTrusted, let rules = snapshot.edge else {
-            return .last(refuse(.peerNotTrusted, asked, snapshot.gate, at: now))
+            return .last(refuse(.peerNotTrusted, unread, snapshot.gate, at: now))
         }
         guard let (dialect, rest) = found, rules.answers(dialect),
-            let client = EdgeRequest(method, fields, rest: rest, dialect),
-            let target = OriginalTarget(client.target, cutting: rules.sources.package)
-        else { return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: now)) }
-        let places = rules.sources
-        let path = target.removingSegments(places.segments)
-        asked.take(client, path.path)
-        let finding = snapshot.gate.find(path, client, dialect)
-        let (sources, trace) = (places.tokens(finding), asked.client.trace)
-        let shown = PresentedToken(in: sources, fields, target)
-        asked.token = shown.token
-        var check = Check(rules, dialect, trace, shownIn: shown.sources, sources, isKept: client.isKeyWhole, at: now)
-        if !target.packages.isEmpty { check.target = target }
-        let subject = Subject(client: client, fields: fields, target: target, path: path.path)
-        guard finding.hasGrants else {
-            return decide(Gate.Question(asked, finding, fault: shown.fault), subject, check, snapshot, miss)
+            let request = EdgeRequest(method, fields, rest: rest, dialect, rules, client)
+        else { return .now(refuse(.edgeRequestInvalid, unread, snapshot.gate, at: now)) }
+        let checker = EdgeChecker(snapshot.gate)
+        guard let subject = checker.subject(of: request.check) else {
+            let path = PlaybackRequest(.path(request.check.target.path), token: nil, client: client)
+            return .now(refuse(.edgeRequestInvalid, path, snapshot.gate, at: now))
         }
-        return decide(asked, finding, shown.fault, subject, check, snapshot, miss)
-    }
-
-    /// The parts of a check that grants are looked for in.
-    private struct Subject {
-        let client: EdgeRequest
-        let fields: HTTPFields
-        let target: OriginalTarget
-        /// The path without its token segments.
-        let path: Substring
-    }
-
-    /// Decides a check of an entry that grants open.
-    private func decide(
-        _ request: PlaybackRequest,
-        _ finding: Catalogue.Finding,
-        _ fault: DenyCode?,
-        _ subject: Subject,
-        _ check: Check,
-        _ snapshot: LiveGate.Snapshot,
-        _ miss: EdgeMemo.Miss?
-    ) -> Reply {
-        let (client, fields, dialect) = (subject.client, subject.fields, check.dialect)
-        var asked = request
-        guard asked.takePlayer(finding, client, fields, dialect),
-            case .found(let grants) = PresentedGrants.find(
-                client,
-                fields,
-                subject.target,
-                path: subject.path,
-                check.rules,
-                dialect
-            )
-        else { return .now(refuse(.edgeRequestInvalid, asked, snapshot.gate, at: check.now)) }
-        let question = Gate.Question(asked, finding, fault: fault, grants: grants)
-        return decide(question, subject, check, snapshot, miss)
-    }
-
-    /// Decides a check, and keeps the answer if there is a miss to keep it for.
-    private func decide(
-        _ question: Gate.Question,
-        _ subject: Subject,
-        _ check: Check,
-        _ snapshot: LiveGate.Snapshot,
-        _ miss: EdgeMemo.Miss?
-    ) -> Reply {
-        let reply = decide(question, check, snapshot)
+        let check = Check(rules: rules, dialect: dialect, request: request, now: now)
+        let reply = decide(subject, check, snapshot)
         // A path without its token segments is another one than that of the head.
-        if let miss, case .now(let answer) = reply, subject.path.utf8.count == miss.key.path.utf8.count {
-            keep(answer, miss, question, subject, check, snapshot.gate)
+        if let miss, case .now(let answer) = reply, request.check.target.path.utf8.count == miss.key.path.utf8.count {
+            keep(answer, miss, subject, check, fields, snapshot.gate)
         }
         return reply
     }
@@ -205,89 +152,89 @@ struct EdgeResponder: BodilessService {
     private func keep(
         _ answer: EdgeAnswer,
         _ miss: EdgeMemo.Miss,
-        _ question: Gate.Question,
-        _ subject: Subject,
+        _ subject: borrowing EdgeCheckSubject,
         _ check: Check,
+        _ fields: HTTPFields,
         _ gate: Gate
     ) {
         let seconds = answer.keeping.seconds
         guard answer.status == 200, answer.grant == nil, seconds == 0 || seconds == check.rules.cacheCeiling,
-            let end = gate.goodForFolder(answer.decision, question, host: subject.client.host, at: check.now)?
-                .advanced(byMilliseconds: -1000 * seconds),
-            check.now <= end
+            answer.decision.isRepeatable,
+            let reuse = AnswerReuse(of: answer.decision, subject.question, by: gate, at: check.now),
+            AnswerReuse.scope(of: answer.decision, subject, by: gate) == .folder
         else { return }
-        miss.memo.keep(miss.key, subject.fields, life: check.now...end) {
-            EdgeMemo.Answer(answer, check.dialect, subject.fields, revision: miss.revision)
+        let end = reuse.last.advanced(byMilliseconds: -1000 * seconds)
+        guard check.now <= end else { return }
+        miss.memo.keep(miss.key, fields, life: check.now...end) {
+            EdgeMemo.Answer(answer, check.dialect, fields, revision: miss.revision)
         }
     }
 
     /// Decides a check, if there is room for another one in flight.
-    private func decide(_ question: Gate.Question, _ check: Check, _ snapshot: LiveGate.Snapshot) -> Reply {
+    private func decide(
+        _ subject: borrowing EdgeCheckSubject,
+        _ check: Check,
+        _ snapshot: LiveGate.Snapshot
+    ) -> Reply {
+        let (question, gate) = (subject.question, snapshot.gate)
+        let answered = Answered(
+            question: question,
+            tokenSources: subject.tokenSources,
+            sources: check.rules.sources.tokens(for: question.finding)
+        )
         guard inFlight.take() else {
             metrics.countOverload()
-            return .now(answer(.refuse(Decision.Refusal(code: .overloaded, subject: .nothing)), check))
+            let refusal = Decision.Refusal(code: .overloaded, subject: .nothing)
+            return .now(answer(.refuse(refusal), answered, check, gate))
         }
-        switch snapshot.gate.begin(question, at: check.now) {
+        switch gate.begin(question, at: check.now) {
         case .decided(let decision):
             inFlight.release()
-            return .now(answer(decision, check))
+            return .now(answer(decision, answered, check, gate))
         case .pending(let use):
-            let pending = snapshot.gate.awaited(use) { decision in
+            let pending = gate.awaited(use) { decision in
                 inFlight.release()
-                return answer(decision, check)
+                return answer(decision, answered, check, gate)
             }
             return .later(pending)
         }
     }
 
-    /// The facts of an answer besides the decision.
+    /// A check in the course of its answer.
     private struct Check {
         let rules: EdgeRules
         let dialect: EdgeDialect
-        let trace: TraceID
-        let shownIn: UInt16
-        let sources: [TokenSource]
-        /// True if the edge's cache key permits caching. The decision must permit it too.
-        let isKept: Bool
+        let request: EdgeRequest
         let now: Timestamp
-        /// The target without its grants, if it had any.
-        var target: OriginalTarget?
 
         /// Returns the target with a signed URI's token in its query; `nil` if it had no grants.
         func location(with token: String) -> String? {
-            guard let target else { return nil }
-            let text = target.query.map { "\(target.path)?\($0)"[...] } ?? target.path
-            return (rules.sources.package ?? .standard).inQuery(token, of: text)
-        }
-
-        init(
-            _ rules: EdgeRules,
-            _ dialect: EdgeDialect,
-            _ trace: TraceID,
-            shownIn: UInt16,
-            _ sources: [TokenSource],
-            isKept: Bool,
-            at now: Timestamp
-        ) {
-            self.rules = rules
-            self.dialect = dialect
-            self.trace = trace
-            self.shownIn = shownIn
-            self.sources = sources
-            self.isKept = isKept
-            self.now = now
+            let target = request.check.target
+            guard !target.packages.isEmpty else { return nil }
+            let text = target.query.map { "\(target.sentPath)?\($0)"[...] } ?? target.sentPath
+            return (rules.sources.targetNames.package ?? .standard).inQuery(token, of: text)
         }
     }
 
-    private func answer(_ decision: Decision, _ check: Check) -> EdgeAnswer {
+    /// The question of a check, and the sources of its media token.
+    private struct Answered {
+        let question: Gate.Question
+        let tokenSources: UInt16
+        let sources: [TokenSource]
+    }
+
+    private func answer(_ decision: Decision, _ answered: Answered, _ check: Check, _ gate: Gate) -> EdgeAnswer {
+        let reuse =
+            check.request.isKeyWhole
+            ? AnswerReuse(of: decision, answered.question, by: gate, at: check.now) : nil
         let answer = EdgeAnswer(
             decision: decision,
-            trace: check.trace,
-            shownIn: check.shownIn,
-            sources: check.sources,
+            trace: check.request.check.client.trace,
+            shownIn: answered.tokenSources,
+            sources: answered.sources,
             keeping: EdgeAnswer.Keeping(
-                seconds: check.isKept ? check.rules.secondsToKeep(decision, at: check.now) : 0,
-                varying: check.dialect.varying,
+                seconds: reuse?.seconds(from: check.now, atMost: check.rules.cacheCeiling) ?? 0,
+                varying: check.dialect.row.varying,
                 tokenHeaders: check.rules.sources.tokenHeaders
             ),
             session: decision.access?.session,
@@ -324,35 +271,11 @@ extension Decision {
     fileprivate var access: GrantedAccess? {
         if case .allow(let allowance) = self { allowance.access } else { nil }
     }
-}
 
-extension PlaybackRequest {
-    /// Adds the facts about the client's request.
-    fileprivate mutating func take(_ client: EdgeRequest, _ path: Substring) {
-        target = .path(path)
-        method = client.method
-        isPartial = client.isPartial
-    }
-
-    /// Adds the facts about the player, if the entry's grants are bound to them. Returns false if a fact is malformed or
-    /// repeated.
-    fileprivate mutating func takePlayer(
-        _ finding: Catalogue.Finding,
-        _ client: EdgeRequest,
-        _ fields: HTTPFields,
-        _ dialect: EdgeDialect
-    ) -> Bool {
-        guard token != nil, case .entry(let entry) = finding, let terms = entry.grants, terms.bindsPlayers
-        else { return true }
-        player = Player(fields, target: client.target, dialect.factHeaders, terms.boundHeaders)
-        return player != nil
-    }
-}
-
-extension Catalogue.Finding {
-    /// True if grants open the entry.
-    fileprivate var hasGrants: Bool {
-        if case .entry(let entry) = self { entry.hasGrants } else { false }
+    /// True if the answer can be given again: by a grant, or by a media token within its life.
+    fileprivate var isRepeatable: Bool {
+        guard case .allow(let allowance) = self else { return false }
+        return allowance.reason == .granted || allowance.reason == .withinTTL
     }
 }
 
@@ -371,17 +294,5 @@ extension DeliveredGrant {
             cookie: delivery.cookie,
             headers: delivery.isInHeader ? [.standard, .older] : []
         )
-    }
-}
-
-extension Gate {
-    /// Looks up the path of a check. An ambiguous path is invalid.
-    fileprivate func find(
-        _ path: OriginalTarget.WithoutSegments,
-        _ client: EdgeRequest,
-        _ dialect: EdgeDialect
-    ) -> Catalogue.Finding {
-        if path.isAmbiguous { return .invalidPath(.notResolved) }
-        return find(path.path, host: client.host, form: dialect.pathForm)
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
+internal import EdgeChecks
+internal import HTTPServer
 internal import Platform
 internal import PlaybackGate
 
@@ -10,18 +11,25 @@ final class EdgeRules: Sendable {
     private let edge: GateConfiguration.Edge
     /// The dialects that are answered: so few that a search is faster than a hash.
     private let dialects: [EdgeDialect]
+    /// What reads the checks of each dialect.
+    private let readers: [(row: EdgeDialect.Row, names: HTTPFieldNames)]
 
     init(_ edge: GateConfiguration.Edge) {
         self.edge = edge
         dialects = EdgeDialect.allCases.filter(edge.dialects.contains)
+        readers = EdgeDialect.allCases.map { ($0.row, HTTPFieldNames($0.row, edge.sources)) }
     }
 
     var peers: TrustedPeers { edge.peers }
-    var sources: CredentialSources { edge.sources }
+    var sources: TokenSources { edge.sources }
+    var forwardedFor: ForwardedFor { edge.forwardedFor }
     /// The longest time for which an answer may be cached, in seconds.
     var cacheCeiling: Int64 { edge.cacheCeiling }
 
     func answers(_ dialect: EdgeDialect) -> Bool { dialects.contains(dialect) }
+
+    /// Returns what reads the checks of a dialect.
+    func reading(_ dialect: EdgeDialect) -> (row: EdgeDialect.Row, names: HTTPFieldNames) { readers[dialect.number] }
 
     /// True if an answer may redirect the client to the same manifest with another grant in its query.
     ///
@@ -29,26 +37,5 @@ final class EdgeRules: Sendable {
     func redirects(_ dialect: EdgeDialect, _ path: Substring) -> Bool {
         edge.redirects.contains(dialect) && ManifestType(type: nil, path: path) != nil
             && !path.utf8.starts(with: "//".utf8)
-    }
-
-    /// Returns the time for which an answer may be cached, in seconds: 0 if a token was consumed, the request was refused,
-    /// or the answer may change at once; else at most the token's remaining life and the configured ceiling.
-    func secondsToKeep(_ decision: Decision, at now: Timestamp) -> Int64 {
-        guard case .allow(let allowance) = decision else { return 0 }
-        switch allowance.reason {
-        case .unprotected: return edge.cacheCeiling
-        case .withinTTL:
-            // An answer that hands over a grant is for one player.
-            guard allowance.access == nil else { return 0 }
-            return seconds(to: allowance.expires, allowance, at: now)
-        case .granted: return seconds(to: allowance.access?.reusable(at: now), allowance, at: now)
-        case .verified, .repeated, .probe, .useUnknown, .renewed, .shadow: return 0
-        }
-    }
-
-    private func seconds(to end: Timestamp?, _ allowance: Decision.Allowance, at now: Timestamp) -> Int64 {
-        guard let end else { return 0 }
-        let last = allowance.slotEnd.map { min($0, end) } ?? end
-        return min(max((last.millisecondsSince1970 - now.millisecondsSince1970) / 1000, 0), edge.cacheCeiling)
     }
 }

@@ -2,6 +2,8 @@
 // Copyright the Playgate authors.
 
 #if GRPC
+    internal import EdgeChecks
+    internal import EdgeTokens
     internal import GateGRPC
     internal import HTTPServer
     internal import NIOHTTP1
@@ -52,7 +54,7 @@
         /// Creates the answer to a check.
         ///
         /// - Parameter sources: The places of tokens, which the origin does not get; `nil` if there is no edge any more.
-        fileprivate init(_ answer: EdgeAnswer, _ sources: CredentialSources?) {
+        fileprivate init(_ answer: EdgeAnswer, _ sources: TokenSources?) {
             let fields = answer.fields
             guard answer.status == 200 else {
                 let headers = fields.map { Header($0.name.lowercased(), String($0.value)) }
@@ -72,8 +74,8 @@
             }
             // Those of the client that the origin would take for the gate's, and those with tokens.
             let own = Self.ownFields.filter { name in !allowance.set.contains { $0.name == name } }
-            allowance.removed = own + (sources?.tokens.headerNames ?? []) + (sources?.grants.headerNames ?? [])
-            allowance.removedParameters = sources?.secretParameters ?? []
+            allowance.removed = own + (sources?.fieldNames ?? [])
+            allowance.removedParameters = sources?.targetNames.parameters ?? []
             self = .allow(allowance)
         }
 
@@ -83,12 +85,5 @@
             "grant",
             "set-cookie",
         ].map { "x-playgate-\($0)" }
-    }
-
-    extension [TokenSource] {
-        /// The names of the header fields that have nothing but a token.
-        fileprivate var headerNames: [String] {
-            compactMap { if case .header(let name, _) = $0 { name.lowercased() } else { nil } }
-        }
     }
 #endif

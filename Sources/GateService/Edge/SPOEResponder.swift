@@ -112,7 +112,7 @@ struct SPOEActions {
             actions.set("expires", expires.millisecondsSince1970)
         }
         if sets(.token), answer.shownIn != 0 {
-            let limit = answer.sources.reduce(0) { $0 + $1.nameLimit + 2 }
+            let limit = answer.sources.reduce(0) { $0 + $1.labelSize + 2 }
             actions.set("token", atMost: limit) { answer.writePlaces(into: &$0) }
         }
     }

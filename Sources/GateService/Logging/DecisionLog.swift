@@ -53,6 +53,10 @@ struct DecisionLog: DecisionObserver {
         writer.add("resource", subject.resource?.text, &line)
         writer.add("session", subject.token.map { sessions.text($0.userSessionGUID) }, &line)
         if let token = subject.token, let code = event.decision.code { writer.add(token, refusedFor: code, &line) }
+        if case .refuse(let refusal) = event.decision, let unknown = refusal.unknownFact {
+            writer.add("fact", unknown.fact.rawValue, &line)
+            writer.add("fact_reason", unknown.reason.rawValue, &line)
+        }
         if case .allow(let allowance) = event.decision, let playback = allowance.access?.session {
             writer.add("playback", playback.hexadecimal, &line)
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeChecks
 internal import EdgeTokens
 internal import Encodings
 internal import HTTPServer
@@ -9,43 +10,57 @@ internal import NIOHTTP1
 internal import PlaybackGate
 
 /// A player's request for a manifest, with the facts about it: those of its connection, or those that a trusted peer in
-/// front states in `X-Forwarded-*`.
+/// front reports in `X-Forwarded-*`.
 struct ManifestRequest {
-    /// The target, method and host, as a check of an edge has them. A range is ignored: the whole manifest is the answer.
-    let client: EdgeRequest
-    let target: OriginalTarget
-    /// The path without token segments, as it was requested.
-    let path: OriginalTarget.WithoutSegments
+    /// The request as the edge check has it. A range is ignored: the whole manifest is the answer.
+    let check: EdgeCheckRequest
     /// The URI without tokens, in normal form; `nil` if the target has none.
     let uri: RequestURI?
-    /// The header fields, with facts that are to be believed.
-    let fields: HTTPFields
 
-    static let names = EdgeDialect.FactHeaders(
-        url: nil,
-        scheme: "x-forwarded-proto",
+    /// The names of the fields that report facts.
+    static let row = EdgeDialect.Row(
         host: "x-forwarded-host",
-        client: "x-forwarded-for"
+        scheme: "x-forwarded-proto",
+        client: "x-forwarded-for",
+        isForwardedList: true
     )
 
-    /// Reads a request; `nil` if a fact is repeated or malformed, or if the target is not in origin form.
+    /// Reads a request; `nil` if its host is missing, repeated or malformed, or if the target is not in origin form.
     ///
     /// - Parameters:
     ///   - isTrusted: True if the peer is a proxy whose facts are to be believed.
     ///   - isSecure: True if the listener uses TLS.
-    init?(_ request: HTTPRequest, _ sources: CredentialSources, isTrusted: Bool, isSecure: Bool) {
-        let head = request.head
-        guard let target = OriginalTarget(head.uri[...], cutting: sources.package),
-            let fields = Self.facts(request, isTrusted: isTrusted, isSecure: isSecure).map(HTTPFields.init),
-            let stated = EdgeFacts(fields, target: head.uri[...], Self.names),
-            case .known(let authority) = stated.authority
+    ///   - client: The caller, for the log.
+    init?(
+        _ request: HTTPRequest,
+        _ settings: ManifestSettings,
+        isTrusted: Bool,
+        isSecure: Bool,
+        _ client: PlaybackRequest.Client
+    ) {
+        let (head, sources) = (request.head, settings.sources)
+        guard let target = ParsedTarget(head.uri[...], tokens: sources.targetNames),
+            let fields = Self.facts(request, isTrusted: isTrusted, isSecure: isSecure).map(HTTPFields.init)
         else { return nil }
-        if case .malformed = stated.clientAddress { return nil }
-        self.target = target
-        self.fields = fields
-        path = target.removingSegments(sources.segments)
-        client = EdgeRequest(head.uri[...], head.method, host: authority.host)
-        uri = RequestURI(stated, target, path: path.path, hiding: sources.secretParameters, .asIs)
+        let found = EdgeFields(fields, settings.names)
+        guard let authority = found.value(.host).flatMap({ URIAuthority($0) }) else { return nil }
+        check = EdgeCheckRequest(
+            target,
+            method: PlaybackRequest.Method(head.method),
+            authority: authority,
+            form: .asIs,
+            client: client,
+            report: EdgeFieldReport(
+                found,
+                target,
+                sentTarget: head.uri[...],
+                Self.row,
+                sources,
+                // The address of the connection is alone in its field.
+                isTrusted ? settings.forwardedFor : .oneAddress
+            )
+        )
+        uri = check.uri
     }
 
     /// Returns the header fields of a request with the facts about it; `nil` if it has not exactly one host.
@@ -53,7 +68,7 @@ struct ManifestRequest {
         var headers = request.head.headers
         let hosts = headers["host"]
         guard hosts.count == 1 else { return nil }
-        // Proxies in front of this listener do not set what those of an edge state: it would be the player's word.
+        // Proxies in front of this listener do not set what those of an edge report: it would be the player's word.
         headers.removeAll { $0.hasPrefix("x-original-") }
         if isTrusted {
             if !headers.contains(name: "x-forwarded-host") { headers.add(name: "x-forwarded-host", value: hosts[0]) }
@@ -67,18 +82,6 @@ struct ManifestRequest {
             headers.add(name: "x-forwarded-for", value: address)
         }
         return headers
-    }
-
-    /// Finds the grants that the request shows.
-    func grants(_ sources: CredentialSources) -> PresentedGrants.Finding {
-        PresentedGrants.find(client, fields, target, path: path.path, sources, Self.names, .asIs)
-    }
-
-    /// Returns the facts about the player that grants are bound to; `nil` if one is malformed.
-    ///
-    /// - Parameter names: The names of header fields.
-    func player(_ names: [String]) -> PlaybackRequest.Player? {
-        PlaybackRequest.Player(fields, target: client.target, Self.names, names)
     }
 
     /// True if the path ends as one of the manifests that are served.

@@ -16,7 +16,7 @@ struct ManifestFetch: Sendable {
     /// The grants that the request showed.
     let grants: ShownGrants?
     /// The target, as it was requested.
-    let asked: OriginalTarget
+    let target: ParsedTarget
 
     /// The host of the request, with its port unless that is the scheme's.
     fileprivate var authority: String {
@@ -25,27 +25,30 @@ struct ManifestFetch: Sendable {
     }
 
     /// The path with its query.
-    private var target: String {
+    private var pathAndQuery: String {
         let query = uri.query ?? ""
         return query.isEmpty ? String(uri.path) : "\(uri.path)?\(query)"
     }
 
     /// The URL of the request. If a proxy does not state the scheme, it is `https`, so that no grant is written into
     /// references by `http`.
-    fileprivate var url: String { "\(uri.scheme?.rawValue ?? "https")://\(authority)\(target)" }
+    fileprivate var url: String { "\(uri.scheme?.rawValue ?? "https")://\(authority)\(pathAndQuery)" }
 
     /// The same request with a grant, as a reference to the same host.
     fileprivate func reference(with token: String, _ mode: GateConfiguration.Manifest.Mode) -> String {
         switch mode {
-        case .segment: "/\(IssuedGrant.segmentPrefix)\(token)\(target)"
-        case .query: "\(target)\((uri.query ?? "").isEmpty ? "?" : "&")\(IssuedGrant.queryName)=\(token)"
+        case .segment: "/\(IssuedGrant.segmentPrefix)\(token)\(pathAndQuery)"
+        case .query: "\(pathAndQuery)\((uri.query ?? "").isEmpty ? "?" : "&")\(IssuedGrant.queryName)=\(token)"
         }
     }
 
     /// The grants that the URL carries as references do.
     fileprivate func carried(_ mode: GateConfiguration.Manifest.Mode) -> [Substring] {
         var found: [Substring] = []
-        mode.source.forEachValue(in: HTTPFields([:]), asked) { found.append($0) }
+        switch mode {
+        case .segment: target.forEachValue(segment: IssuedGrant.segmentPrefix) { found.append($0) }
+        case .query: target.forEachValue(parameter: IssuedGrant.queryName) { found.append($0) }
+        }
         return Array(found.prefix(ShownGrants.maximum))
     }
 }

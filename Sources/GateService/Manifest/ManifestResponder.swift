@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeChecks
 internal import GateMetrics
 internal import HTTPServer
 internal import MediaTokens
@@ -106,33 +107,24 @@ struct ManifestResponder: HTTPService {
         into output: inout HTTPOutput
     ) -> PendingAnswer? {
         // A target that cannot be parsed is not logged: it may contain a token.
-        var asked = PlaybackRequest(.path("/"), token: nil, client: call.client)
+        let unread = PlaybackRequest(.path("/"), token: nil, client: call.client)
         let isTrusted = settings.peers.trusts(request.connection, snapshot: snapshot.number)
-        guard let found = ManifestRequest(request, settings.sources, isTrusted: isTrusted, isSecure: isSecure) else {
-            return refuse(.edgeRequestInvalid, asked, snapshot.gate, call, into: &output)
-        }
-        asked.target = .path(found.path.path)
-        asked.host = found.client.host
-        asked.method = found.client.method
-        guard let uri = found.uri, uri.query != nil, !found.path.isAmbiguous else {
-            return refuse(.invalidPath, asked, snapshot.gate, call, into: &output)
+        guard let found = ManifestRequest(request, settings, isTrusted: isTrusted, isSecure: isSecure, call.client)
+        else { return refuse(.edgeRequestInvalid, unread, snapshot.gate, call, into: &output) }
+        guard let uri = found.uri, uri.query != nil, !found.check.target.isAmbiguous else {
+            var path = PlaybackRequest(.path(found.check.target.path), token: nil, client: call.client)
+            (path.host, path.method) = (found.check.authority?.host, found.check.method)
+            return refuse(.invalidPath, path, snapshot.gate, call, into: &output)
         }
         guard found.isManifest(settings.suffixes) else {
             output.write(refusal(APIRefusal(.notServed), call, .notServed))
             return nil
         }
-        let finding = snapshot.gate.find(found.path.path, host: found.client.host, form: .asIs)
-        let shown = PresentedToken(in: settings.sources.tokens(finding), found.fields, found.target)
-        asked.token = shown.token
-        guard case .found(let grants) = found.grants(settings.sources) else {
-            return refuse(.edgeRequestInvalid, asked, snapshot.gate, call, into: &output)
+        guard let subject = EdgeChecker(snapshot.gate).subject(of: found.check) else {
+            return refuse(.edgeRequestInvalid, unread, snapshot.gate, call, into: &output)
         }
-        if case .entry(let entry) = finding, let terms = entry.grants, terms.bindsPlayers {
-            asked.player = found.player(terms.boundHeaders)
-        }
-        let fault: DenyCode? = shown.isConflict ? .tokenConflict : nil
-        let question = Gate.Question(asked, finding, fault: fault, grants: grants)
-        let fetch = ManifestFetch(uri: uri, grants: grants, asked: found.target)
+        let question = subject.question
+        let fetch = ManifestFetch(uri: uri, grants: question.grants, target: found.check.target)
         return decide(question, fetch, call, snapshot, into: &output)
     }
 

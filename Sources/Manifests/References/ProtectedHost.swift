@@ -9,15 +9,15 @@ struct ProtectedHost: Hashable, Sendable {
     /// The host in lower case, without a trailing dot.
     let host: Substring
     /// The port; `nil` for the default port of the scheme.
-    let port: Int?
+    let port: UInt16?
 
     private init?(_ authority: Substring) {
-        guard let parsed = URIAuthority(authority), parsed.port.map({ 1...65_535 ~= $0 }) ?? true else { return nil }
+        guard let parsed = URIAuthority(authority) else { return nil }
         host = parsed.host
         port = parsed.port
     }
 
-    private init(host: Substring, port: Int?) {
+    private init(host: Substring, port: UInt16?) {
         self.host = host
         self.port = port
     }
@@ -66,11 +66,11 @@ struct ProtectedHost: Hashable, Sendable {
     }
 
     private func without(_ scheme: RequestURI.Scheme?) -> ProtectedHost {
-        guard let scheme, port == Int(scheme.defaultPort) else { return self }
+        guard let scheme, port == scheme.defaultPort else { return self }
         return ProtectedHost(host: host, port: nil)
     }
 
     private func with(_ scheme: RequestURI.Scheme) -> ProtectedHost {
-        ProtectedHost(host: host, port: Int(scheme.defaultPort))
+        ProtectedHost(host: host, port: scheme.defaultPort)
     }
 }

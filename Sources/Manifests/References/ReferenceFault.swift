@@ -11,6 +11,7 @@ package enum ReferenceFault: String, Error, Hashable, Sendable, CaseIterable {
     case badEncoding = "a reference has a percent sign that encodes nothing"
     case encodedTwice = "the path of a reference is percent-encoded twice"
     case encodedSlash = "the path of a reference has an encoded slash"
+    case encodedDelimiter = "the path of a reference has an encoded ? or #"
     case encodedGrant = "the path of a reference has an encoded segment of a grant"
     case emptySegment = "the path of a reference has an empty segment, with which no gate reads a grant in a segment"
     case badTemplate = "an identifier in a template has no end, or other characters than letters, digits and a width"

@@ -37,6 +37,7 @@ extension Span<UInt8> {
         switch byte {
         case 0..<0x20, 0x7F: throw .controlCharacter
         case UInt8(ascii: "/"): throw .encodedSlash
+        case UInt8(ascii: "?"), UInt8(ascii: "#"): throw .encodedDelimiter
         case UInt8(ascii: "\\"): throw .backslash
         case UInt8(ascii: "%"):
             let isTwice =

@@ -137,7 +137,7 @@ extension Catalogue {
         }
 
         /// Creates an entry like another one, with other grants, or with the tag of its protection, for who has no subject key.
-        init(_ other: Entry, grants: GrantTerms?, tag: ProtectionTag?) {
+        package init(_ other: Entry, grants: GrantTerms?, tag: ProtectionTag?) {
             let own = other.facts
             facts = Facts(
                 own.key,
@@ -159,7 +159,7 @@ extension Catalogue {
         func tag(by key: SubjectKey) -> ProtectionTag? { facts.tag(by: key) }
 
         /// The tag of the resource and the requestor, if it was made before or read from a policy.
-        var madeTag: ProtectionTag? { facts.madeTag }
+        package var madeTag: ProtectionTag? { facts.madeTag }
 
         /// True if grants open the entry. To read ``grants`` would copy them.
         package var hasGrants: Bool { facts.hasGrants }

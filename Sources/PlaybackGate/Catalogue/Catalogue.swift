@@ -96,7 +96,7 @@ public struct Catalogue: Sendable {
     }
 
     /// All entries in any order. An entry that names several hosts is there once for each.
-    var unorderedEntries: [Entry] {
+    package var unorderedEntries: [Entry] {
         pathsOfHosts.values.reduce(into: Array(media.values) + paths.entries) { $0 += $1.entries }
     }
 

@@ -115,6 +115,8 @@ public enum MediaPathError: String, Error, Sendable, CaseIterable {
     case encodedTwice = "path_encoded_twice"
     /// A slash that is percent-encoded.
     case encodedSlash = "path_encoded_slash"
+    /// A `?` or `#` that is percent-encoded: some servers decode it before they look for the end of the path.
+    case encodedDelimiter = "path_encoded_delimiter"
     /// A backslash, encoded or not.
     case backslash = "path_backslash"
     /// A control character, encoded or not.
@@ -138,6 +140,7 @@ extension MediaPathError {
         case .badEncoding: self = .badEncoding
         case .encodedTwice: self = .encodedTwice
         case .encodedSlash: self = .encodedSlash
+        case .encodedDelimiter: self = .encodedDelimiter
         case .backslash: self = .backslash
         case .controlCharacter: self = .controlCharacter
         case .parameters: self = .parameters

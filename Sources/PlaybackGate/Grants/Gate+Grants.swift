@@ -13,8 +13,9 @@ extension Gate {
     /// The result of looking at the grants of a request.
     enum GrantExamination {
         case decided(Examination)
-        /// No grant allows the request; a media token may. The outcome is that of the signed URIs; `nil` without any.
-        case refused(DenyCode, Decision.SignedURIOutcome?)
+        /// No grant allows the request; a media token may. The outcome is that of the signed URIs; `nil` without any. The fact is one
+        /// that a restriction needs and that is not known; `nil` if the refusal is because of something else.
+        case refused(DenyCode, Decision.SignedURIOutcome?, UnknownFact? = nil)
     }
 
     /// A request that a grant allows once the store has recorded what the grant demands.
@@ -42,7 +43,7 @@ extension Gate {
         let accepted: GrantAuthority.Acceptance
         switch grants.check(shown, of: entry, at: now) {
         case .refused(let refusal, let code):
-            return .refused(.grant(refusal.code), code.map { .refused($0) })
+            return .refused(.grant(refusal.code), code.map { .refused($0) }, refusal.fact.map(shown.facts.unknown))
         case .unknown(let unknown):
             subject.signedURI = unknown.grant.format == .uriSigning ? .unknown : nil
             guard rules.allowsUnknownUse else { return .decided(.decided(refusal(.replayStoreUnavailable, subject))) }
@@ -213,7 +214,7 @@ extension ShownGrants {
 
 extension PlaybackRequest.Method {
     /// True if an answer to a request of this method may hand a renewed grant to the player.
-    var isRenewing: Bool { self == .get || self == .head }
+    package var isRenewing: Bool { self == .get || self == .head }
 }
 
 extension PlaybackRequest.Target {

@@ -21,9 +21,9 @@ public final class GrantAuthority: Sendable {
     /// The key that names sessions and subjects.
     public let subjectKey: SubjectKey
     /// The signing keys of Common Access Tokens.
-    let signers: [Signer<CATIssuer>]
+    package let signers: [Signer<CATIssuer>]
     /// The issuers of other formats, by the names of their profiles.
-    let formats: [String: FormatIssuer]
+    package let formats: [String: FormatIssuer]
     /// Authentic grants by their text. Their restrictions are evaluated on every call.
     let authentic: TokenTable?
     /// Grants that were refused for their signature, which is costly to check for asymmetric keys.
@@ -44,7 +44,7 @@ public final class GrantAuthority: Sendable {
         /// The issuer with its key.
         public let issuer: Issuer
         /// The name by which profiles name the key: its identifier, unless it is one of several with a common name.
-        let name: KeyID?
+        package let name: KeyID?
         /// The first time at which the key signs; `nil` for always.
         public let from: Timestamp?
         /// The last time at which the key signs; `nil` for always.

@@ -19,7 +19,7 @@ public final class GrantProfile: Sendable {
     public let format: GrantFormat
     /// The rules.
     public let rules: Rules
-    let keys: [KeyID]
+    package let keys: [KeyID]
 
     /// The attributes of a cookie beside its path and age.
     let cookieAttributes: [String]

@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 public import EdgeTokens
-package import Platform
 
 /// The grants of an allowed request: the one that was accepted, or those that were issued.
 public enum GrantedAccess: Hashable, Sendable {
@@ -34,14 +33,12 @@ public enum GrantedAccess: Hashable, Sendable {
         case .issued(let grants): grants.first?.session.id
         }
     }
+}
 
-    /// The time up to which an answer may be reused: before the grant expires or is renewed. `nil` for new grants, and for those
-    /// that are bound to a client or to one use.
-    package func reusable(at now: Timestamp) -> Timestamp? {
-        guard case .accepted(let accepted) = self, let expires = accepted.grant.expires, !accepted.grant.isBoundToClient
-        else { return nil }
-        // An answer must not outlive the grant by the second that an edge may round up.
-        let end = expires.advanced(byMilliseconds: -1000)
-        return accepted.grant.renewalStart.map { min($0, end) } ?? end
+extension Decision {
+    /// The grant that allowed the request.
+    package var acceptedGrant: (any PlaybackGrant)? {
+        guard case .allow(let allowance) = self, case .accepted(let accepted)? = allowance.access else { return nil }
+        return accepted.grant
     }
 }

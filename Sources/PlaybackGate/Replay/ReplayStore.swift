@@ -106,7 +106,7 @@ extension LocalReplayStore {
 }
 
 /// A replay store that knows what is revoked, and records nothing without waiting.
-protocol RevocationExaminer: ReplayStore {
+package protocol RevocationExaminer: ReplayStore {
     /// Returns ``UseOutcome/notRevoked`` for a token that is not revoked; `nil` if that is not known.
     func examineIfKnown(_ use: TokenUse) -> UseOutcome?
 }

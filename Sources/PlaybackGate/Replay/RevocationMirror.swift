@@ -60,7 +60,7 @@ public final class RevocationMirror: Sendable {
     }
 
     /// Creates a mirror of the revocations of a policy, which is as recent as its owner says.
-    init(of tags: [PolicyDocument.RevokedTag]) {
+    package init(of tags: [RevokedTag]) {
         capacity = .max
         tag = { _ in nil }
         isAgeless = true
@@ -126,7 +126,7 @@ public final class RevocationMirror: Sendable {
     }
 
     /// Adds revocations of a policy.
-    func add(_ tags: [PolicyDocument.RevokedTag]) {
+    package func add(_ tags: [RevokedTag]) {
         let forever = Timestamp(millisecondsSince1970: .max)
         for tag in tags { _ = add(tag.tag, .init(kind: tag.kind, issuedBefore: tag.issuedBefore, kept: forever)) }
     }
@@ -251,8 +251,8 @@ public final class RevocationMirror: Sendable {
 
     /// The mirrored subjects in the order of their tags. A subject of which it is not known whether it is a session or an MVPD
     /// is there once for each.
-    var tags: [PolicyDocument.RevokedTag] {
-        var all: [PolicyDocument.RevokedTag] = []
+    package var tags: [RevokedTag] {
+        var all: [RevokedTag] = []
         for shard in shards {
             let entries = shard.entries.withLock { $0 }
             for subject in entries.tags.sorted(by: { $1.follows($0) }) {

@@ -172,6 +172,9 @@ struct TokenArgument: ParsableArguments {
         if token != nil, tokenFile != nil { throw ValidationError("a token and --token-file are mutually exclusive") }
     }
 
+    /// Reads a media token, and decodes it once if it is percent-encoded, as in a URL.
+    func readMediaToken() throws(CommandFailure) -> String { String(try read()[...].percentDecodedToken) }
+
     func read() throws(CommandFailure) -> String {
         if let tokenFile { return try InputFile.text(tokenFile) }
         guard let token, token != "-" else { return try InputFile.text("-") }

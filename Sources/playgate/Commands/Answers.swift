@@ -29,6 +29,7 @@ extension RefusalReason {
         case .tokenEmpty: "The token is empty."
         case .tokenTooLarge: "The token is larger than \(Verifier.maximumEncodedSize) bytes."
         case .invalidBase64: "The text is neither a raw token nor valid Base64 of one."
+        case .blanksForPlus: "The token has blanks where its plus signs were."
         case .invalidEnvelope:
             "The token does not consist of <signatureInfo>, signature, <signatureInfo> and element, in this order."
         case .invalidSignatureEncoding: "The signature is not valid Base64."

@@ -22,7 +22,8 @@ struct BatchVerification: Sendable {
 
     /// Verifies the file at `path`, or standard input for `-`. Returns true if every token is valid.
     func run(_ path: String, jobs: Int?) async throws -> Bool {
-        let lines = BatchLines(tokenSize: Verifier.maximumEncodedSize, resourceSize: MediaResource.maximumSize)
+        // A percent-encoded token has up to three times its size.
+        let lines = BatchLines(tokenSize: 3 * Verifier.maximumEncodedSize, resourceSize: MediaResource.maximumSize)
         let counts = try await LineBatch.run(path, lines, jobs: jobs) { verify($0) }
         Terminal.error.write(Self.summary(counts))
         return counts.keys.allSatisfy { $0 == VerificationStatus.validToken.rawValue }
@@ -56,7 +57,7 @@ struct BatchVerification: Sendable {
         _ known: inout (text: ArraySlice<UInt8>, resource: Result<MediaResource, ResourceError>)?
     ) -> Result<Verification, LineFault> {
         let tab = line.span.firstIndex(of: UInt8(ascii: "\t"), from: 0).map { line.startIndex + $0 }
-        let token = line[..<(tab ?? line.endIndex)]
+        let token = Self.decoded(line[..<(tab ?? line.endIndex)])
         var wanted = resource
         if let tab {
             let text = line[(tab + 1)...]
@@ -73,6 +74,14 @@ struct BatchVerification: Sendable {
         if let wanted { return .success(verifier.verify(token.span, for: wanted, at: now)) }
         guard authenticityOnly else { return .failure(LineFault(code: "resource_missing")) }
         return .success(verifier.authenticate(String(decoding: token, as: UTF8.self), at: now))
+    }
+
+    /// Returns a token, decoded once if it is percent-encoded.
+    private static func decoded(_ token: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        guard token.span.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil,
+            let text = String(validating: token, as: UTF8.self)
+        else { return token }
+        return Array(text[...].percentDecodedToken.utf8)[...]
     }
 
     private static func summary(_ counts: [String: Int]) -> String {

@@ -4,6 +4,7 @@
 import ArgumentParser
 import CommandLineSupport
 import ConfigurationReading
+import EdgeChecks
 import GateService
 import Keys
 import Platform
@@ -79,7 +80,7 @@ struct ExportCommand: ParsableCommand {
             throw CommandFailure("\(file.path): no key signs now; see playgate keys list", code: "key_unusable")
         }
         do throws(KeySetError) {
-            return [UInt8](try PolicyDocument.signed(policy, by: file.members[place].key).utf8)
+            return [UInt8](try EdgeBundle.signed(policy, by: file.members[place].key).utf8)
         } catch { throw CommandFailure("\(file.path): \(error)", code: error.code.rawValue) }
     }
 }

@@ -21,7 +21,7 @@ struct InspectCommand: ParsableCommand, JSONAnswering {
     var answersInJSON: Bool { json }
 
     func run() throws {
-        let text = try token.read()
+        let text = try token.readMediaToken()
         do throws(RefusalReason) {
             let token = try UnverifiedToken(reading: text)
             Terminal.output.write(json ? Self.json(token).line + "\n" : Self.text(token))

@@ -84,7 +84,7 @@ struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
             guard try await job.run(batch, jobs: jobs) else { throw ExitCode.refused }
             return
         }
-        let text = try token.read()
+        let text = try token.readMediaToken()
         let answer: Verification
         if let wanted {
             answer = verifier.verify(text, for: wanted, at: now)

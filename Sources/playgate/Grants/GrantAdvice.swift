@@ -41,7 +41,7 @@ extension GrantRefusal {
         guard let fact else { return "Give the facts of the request." }
         let option =
             switch fact {
-            case .scheme, .host, .port: "the whole URL with --url"
+            case .scheme, .host, .port, .query: "the whole URL with --url"
             case .method: "--method"
             case .clientAddress: "--client"
             case .clientASN: "--asn"

@@ -4,6 +4,8 @@
 // Loads a policy, forks workers, and lets threads of each check at the same time, as a proxy does.
 // usage: forks POLICY GRANT TIME MODE, with MODE `workers`, `parent-checks` or `unsettled`
 
+#include <playgate_ask.h>
+#include <playgate_follow.h>
 #include <playgate_memo.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,10 +20,12 @@ enum { threads = 8, rounds = 300, workers = 40, turns = 5, longest = 20 };
 static pthread_barrier_t start;
 
 static playgate_engine *engine;
+static playgate_asker *asker;
+static playgate_follower *follower;
 static playgate_slice grant;
 static int64_t now;
 
-static int32_t check(playgate_answer *answer, char *buffer) {
+static playgate_request prepare(playgate_answer *answer, char *buffer) {
     playgate_request request;
     memset(&request, 0, sizeof request);
     memset(answer, 0, sizeof *answer);
@@ -36,7 +40,17 @@ static int32_t check(playgate_answer *answer, char *buffer) {
     answer->size = sizeof *answer;
     answer->buffer = buffer;
     answer->capacity = PLAYGATE_BUFFER_SIZE;
+    return request;
+}
+
+static int32_t check(playgate_answer *answer, char *buffer) {
+    playgate_request request = prepare(answer, buffer);
     return playgate_check(engine, NULL, &request, answer);
+}
+
+static int32_t ask(playgate_answer *answer, char *buffer) {
+    playgate_request request = prepare(answer, buffer);
+    return playgate_ask(asker, &request, answer);
 }
 
 static void *check_often(void *unused) {
@@ -103,7 +117,31 @@ static int be_refused(playgate_policy *policy) {
     if (playgate_no_more_forks() != PLAYGATE_E_FORK) return 5;
     if (playgate_engine_create(policy, &other, NULL) != PLAYGATE_E_FORK || other != NULL) return 6;
     if (playgate_engine_confirm(engine, now) != PLAYGATE_E_FORK) return 7;
+    // Connections and threads are the parent's.
+    if (ask(&answer, buffer) != PLAYGATE_E_FORK || answer.outcome != PLAYGATE_REFUSE) return 10;
+    if (playgate_follower_run(follower) != PLAYGATE_E_FORK) return 11;
+    playgate_follower_stop(follower);
+    playgate_follower_free(follower);
+    playgate_asker_free(asker);
     return 0;
+}
+
+// Makes what has descriptors, and uses it before and after the forks.
+static int open_both(void) {
+    char buffer[PLAYGATE_BUFFER_SIZE];
+    playgate_answer answer;
+    playgate_follower_rules rules = {.size = sizeof rules, .source = "unix:/nonexistent/api.sock"};
+    if (playgate_asker_create("/nonexistent/edge.sock", 100, 4, &asker) != PLAYGATE_OK) return 12;
+    if (playgate_follower_create(&rules, &follower, NULL) != PLAYGATE_OK) return 13;
+    return ask(&answer, buffer) == PLAYGATE_E_INTERNAL ? 0 : 14;
+}
+
+static int close_both(void) {
+    playgate_follower_stop(follower);
+    int result = playgate_follower_run(follower) == PLAYGATE_OK ? 0 : 15;
+    playgate_follower_free(follower);
+    playgate_asker_free(asker);
+    return result;
 }
 
 static playgate_policy *read_policy(const char *path) {
@@ -138,9 +176,11 @@ int main(int count, char **arguments) {
         for (int turn = 0; turn < turns && failures == 0; turn++) failures = fork_and_wait(work, policy);
     } else {
         failures = work(policy);
+        if (failures == 0) failures = open_both();
         if (failures == 0) failures = fork_and_wait(be_refused, policy);
         // The parent goes on.
         if (failures == 0) failures = check_in_threads();
+        if (failures == 0) failures = close_both();
     }
     playgate_engine_release(engine);
     playgate_policy_release(policy);

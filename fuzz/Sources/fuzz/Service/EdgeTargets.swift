@@ -3,6 +3,7 @@
 
 import NIOHTTP1
 
+@testable import EdgeChecks
 @testable import EdgeTokens
 @testable import GateService
 @testable import HTTPServer
@@ -15,9 +16,9 @@ extension Target {
         let text = String(decoding: input.bytes, as: UTF8.self)
         let bytes = [UInt8](text.utf8)
         let isPlain =
-            bytes.first == UInt8(ascii: "/") && bytes.count <= OriginalTarget.maximumSize
+            bytes.first == UInt8(ascii: "/") && bytes.count <= ParsedTarget.maximumSize
             && text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0 != "\u{7F}" && $0 != "#" && $0 != "\u{FFFD}" }
-        let target = OriginalTarget(text[...])
+        let target = ParsedTarget(text[...])
         demand((target != nil) == isPlain, "\(bytes.shown) is \(isPlain ? "refused" : "taken")")
         guard let target else { return }
         let again = target.query.map { target.path + "?" + $0 } ?? target.path
@@ -30,9 +31,11 @@ extension Target {
 
     /// Checks that removing token segments before decoding, as the gate does, gives the same path as removing them
     /// afterwards, as edges do, unless the path is ambiguous.
-    private static func checkSegments(_ target: OriginalTarget) {
-        let kept = target.removingSegments(["mt="])
-        guard !kept.isAmbiguous, let before = try? MediaPath(kept.path), let whole = try? MediaPath(target.path) else {
+    private static func checkSegments(_ target: ParsedTarget) {
+        let names = ParsedTarget.TokenNames(parameters: [], segments: ["mt="], package: nil)
+        guard let kept = ParsedTarget(target.withoutTokens, tokens: names), !kept.isAmbiguous,
+            let before = try? MediaPath(kept.path), let whole = try? MediaPath(target.path)
+        else {
             return
         }
         let segments = whole.text.utf8.dropFirst().split(
@@ -49,7 +52,7 @@ extension Target {
     /// The input is the target, and then lines of header fields.
     static let shown = Target(name: "shown") { input in
         var input = input
-        guard let target = OriginalTarget(String(decoding: input.line(), as: UTF8.self)[...]) else { return }
+        guard let target = ParsedTarget(String(decoding: input.line(), as: UTF8.self)[...]) else { return }
         var headers = HTTPHeaders()
         while !input.rest.isEmpty {
             let line = input.line()
@@ -62,7 +65,10 @@ extension Target {
                 value: String(decoding: line[(colon + 1)...], as: UTF8.self)
             )
         }
-        let found = PresentedToken(in: sources, HTTPFields(headers), target)
+        let sources = TokenSources(tokens: sources, grants: [])
+        let row = EdgeDialect.forward.row
+        let fields = EdgeFields(HTTPFields(headers), HTTPFieldNames(row, sources))
+        let found = sources.mediaToken(in: fields, target, for: .unknown)
         var expected = SimpleSearch()
         expected.search(headers, target)
         let token = found.token.map { Array($0.utf8) }
@@ -82,7 +88,7 @@ private struct SimpleSearch {
     private(set) var sources: UInt16 = 0
     private(set) var isConflict = false
 
-    mutating func search(_ headers: HTTPHeaders, _ target: OriginalTarget) {
+    mutating func search(_ headers: HTTPHeaders, _ target: ParsedTarget) {
         for (name, value) in headers where Self.folded(name) == Array("authorization".utf8) {
             let bytes = Array(value.utf8)
             let scheme = Array("mediatoken ".utf8)

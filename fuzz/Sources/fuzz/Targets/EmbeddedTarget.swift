@@ -7,6 +7,7 @@ import Keys
 import MediaResources
 import MediaTokens
 
+@testable import EdgeChecks
 @testable import EdgeTokens
 @testable import PlaybackGate
 
@@ -67,7 +68,7 @@ private struct EmbeddedFixture: @unchecked Sendable {
             store: MemoryReplayStore(capacity: 8),
             grants: grants
         )
-        return PolicyDocument(
+        return EdgeBundle(
             of: gate,
             revokedBy: grants.mirror,
             subjectKey: subjectKey,

@@ -20,7 +20,7 @@ extension Target {
         demand(segments.dropLast().allSatisfy { !$0.isEmpty }, "an empty segment in \(form.debugDescription)")
         demand(!segments.contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }, "dots in \(form)")
         demand(!form.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }, "bytes of \(form)")
-        for encoded in [encode(form) { "%?#".utf8.contains($0) }, encode(form) { $0 != UInt8(ascii: "/") }]
+        for encoded in [encode(form) { $0 == UInt8(ascii: "%") }, encode(form) { $0 != UInt8(ascii: "/") }]
         where encoded.utf8.count <= MediaPath.maximumSize {
             demand((try? MediaPath(encoded[...], form: .asIs)) == path, "\(encoded) is not \(form.debugDescription)")
         }
@@ -59,7 +59,7 @@ extension Target {
                 continue
             }
             guard let high = digit(place + 1), let low = digit(place + 2) else { return nil }
-            guard high << 4 | low != UInt8(ascii: "/") else { return nil }
+            guard !"/?#".utf8.contains(high << 4 | low) else { return nil }
             decoded.append(high << 4 | low)
             place += 3
         }

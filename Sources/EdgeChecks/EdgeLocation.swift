@@ -3,18 +3,19 @@
 
 internal import Encodings
 package import MediaResources
+package import PlaybackGate
 internal import Synchronization
 
 /// The settings of a location of an edge, which say what the requests there are for.
 ///
 /// The required resource comes from the edge's configuration, never from a request.
-package final class PolicyPlace: Sendable {
+package final class EdgeLocation: Sendable {
     /// The rule that decides in place of the path.
     private let subject: Subject
     /// The name of the only profile whose grants are accepted; `nil` for those of the entry.
     private let profile: String?
     /// The entry by the policy of a gate. A revocation makes no other one.
-    private let made = Mutex<(gate: Gate, finding: Catalogue.Finding)?>(nil)
+    private let made = Mutex<(gate: Gate, match: Catalogue.Finding)?>(nil)
 
     /// The rule that decides in place of the path.
     package enum Subject: Sendable {
@@ -33,49 +34,51 @@ package final class PolicyPlace: Sendable {
     }
 
     /// Checks that a policy has the media and the profile which are named, so that a configuration can be refused at its load.
-    package func check(by policy: PolicyDocument) throws(PolicyFault) {
+    package func check(by policy: EdgeBundle) throws(EdgeBundleError) {
         if case .media(let media) = subject, policy.catalogue.entry(media: media) == nil {
-            throw PolicyFault("the policy has no media \(media)")
+            throw EdgeBundleError("the policy has no media \(media)")
         }
         let profiles = policy.grants?.profiles ?? []
         if let profile, !profiles.contains(where: { $0.name.hasSameBytes(as: profile) }) {
-            throw PolicyFault("the policy has no profile \(profile)")
+            throw EdgeBundleError("the policy has no profile \(profile)")
         }
     }
 
     /// True if all requests have one entry, whatever their path.
-    var isUniform: Bool { if case .path = subject { false } else { true } }
+    var isOneEntry: Bool { if case .path = subject { false } else { true } }
 
-    /// Returns the entry of a request.
+    /// Returns the match of a request in this location.
     ///
-    /// - Parameter found: The finding of the catalogue for its path. An invalid path stays so.
-    func finding(_ found: Catalogue.Finding, _ snapshot: PolicyEngine.Snapshot) -> Catalogue.Finding {
+    /// - Parameters:
+    ///   - found: The match of the catalogue for its path. An invalid path stays so.
+    ///   - gate: The gate of the bundle.
+    ///   - profiles: The profiles of the bundle.
+    func match(_ found: Catalogue.Finding, by gate: Gate, _ profiles: () -> [GrantProfile]) -> Catalogue.Finding {
         if case .invalidPath = found { return found }
         if case .path = subject {
             guard case .entry(let entry) = found, let profile else { return found }
             return .entry(entry.accepting(profile))
         }
         return made.withLock { made in
-            if let made, made.gate === snapshot.gate { return made.finding }
-            let finding = make(snapshot)
-            made = (snapshot.gate, finding)
-            return finding
+            if let made, made.gate === gate { return made.match }
+            let match = makeMatch(gate, profiles())
+            made = (gate, match)
+            return match
         }
     }
 
-    private func make(_ snapshot: PolicyEngine.Snapshot) -> Catalogue.Finding {
+    private func makeMatch(_ gate: Gate, _ all: [GrantProfile]) -> Catalogue.Finding {
         switch subject {
         case .path: return .unknown
         case .media(let id):
-            guard let entry = snapshot.gate.catalogue.entry(media: id) else { return .unknown }
+            guard let entry = gate.catalogue.entry(media: id) else { return .unknown }
             return .entry(profile.map { entry.accepting($0) } ?? entry)
         case .resource(let resource, let requestor, let use):
-            let all = snapshot.policy.grants?.profiles ?? []
             let profiles = all.filter { own in profile.map { own.name.hasSameBytes(as: $0) } ?? false }
             let protection = Catalogue.Entry.Protection.resource(resource, requestor: requestor)
             let entry = Catalogue.Entry(key: .media(resource.text), protection: protection, use: use)
             // An edge has no key to make a tag. Without one from the catalogue, no grant of this installation opens the entry.
-            let known = snapshot.gate.catalogue.unorderedEntries.first { other in
+            let known = gate.catalogue.unorderedEntries.first { other in
                 other.protection == protection && other.madeTag != nil
             }
             return .entry(Catalogue.Entry(entry, grants: profiles.isEmpty ? nil : .init(profiles), tag: known?.madeTag))

@@ -5,12 +5,13 @@ package import EdgeTokens
 package import Keys
 package import MediaTokens
 package import Platform
+package import PlaybackGate
 
 /// Everything by which a gate decides without a store, for processes that check requests by themselves.
 ///
 /// A service writes it, and an edge reads it: one line for each entry and key. It contains the symmetric keys of grants, because
 /// nobody can check a code without its key. Private keys of signatures are never in it.
-package struct PolicyDocument: Sendable {
+package struct EdgeBundle: Sendable {
     /// The time at which the document was written.
     package var issued: Timestamp
     /// The time for which the policy may be used without being confirmed.
@@ -64,16 +65,6 @@ package struct PolicyDocument: Sendable {
         }
     }
 
-    /// A revoked subject, by its tag or the identity of a playback session.
-    package struct RevokedTag: Hashable, Sendable {
-        /// The kind.
-        package var kind: Revocation.Kind
-        /// The tag; for a playback, the identity of its session.
-        package var tag: SubjectTag
-        /// The time before which media tokens must have been issued to be revoked.
-        package var issuedBefore: Timestamp
-    }
-
     /// The version of the document's form.
     package static let version: Int64 = 1
     /// The largest document, in bytes.
@@ -82,7 +73,7 @@ package struct PolicyDocument: Sendable {
     package static let goodForRange: ClosedRange<Duration> = .seconds(5)...(.seconds(30 * 86_400))
 }
 
-extension PolicyDocument {
+extension EdgeBundle {
     /// Creates the policy of a gate.
     ///
     /// - Parameters:
@@ -114,12 +105,12 @@ extension PolicyDocument {
     }
 }
 
-extension PolicyDocument.Grants {
+extension EdgeBundle.Grants {
     /// The keys and issuers of an authority, with the profiles of a catalogue.
     fileprivate init(_ authority: GrantAuthority, _ catalogue: Catalogue) {
         // A document states no operations: a key that verifies nothing here must not verify there.
         keys = authority.verifier.keys.keys.filter { $0.operations.contains(.verify) }.map { key in
-            PolicyDocument.Key(key: key, renewing: authority.renewing(key))
+            EdgeBundle.Key(key: key, renewing: authority.renewing(key))
         }
         issuers = authority.verifier.issuers
         signers = authority.signedURIs?.issuers ?? []
@@ -134,7 +125,7 @@ extension PolicyDocument.Grants {
 
 extension GrantAuthority {
     /// The terms by which edges renew grants with a key: those of the service. Only a symmetric key is known to edges.
-    fileprivate func renewing(_ key: TokenKey) -> PolicyDocument.Key.Renewing? {
+    fileprivate func renewing(_ key: TokenKey) -> EdgeBundle.Key.Renewing? {
         guard key.secret != nil, key.operations.contains(.sign) else { return nil }
         if let signer = signers.first(where: { $0.issuer.key === key }) {
             return .init(name: signer.name?.text, from: signer.from, until: signer.until)

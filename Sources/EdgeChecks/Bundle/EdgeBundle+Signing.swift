@@ -4,6 +4,7 @@
 internal import Encodings
 package import Keys
 package import Platform
+internal import PlaybackGate
 
 /// The public keys of those whose policies a process accepts.
 package struct PolicySigners: Sendable {
@@ -16,7 +17,7 @@ package struct PolicySigners: Sendable {
     }()
 
     /// Reads a JWK Set: public keys alone, each with an identifier.
-    package init(_ bytes: [UInt8]) throws(PolicyFault) {
+    package init(_ bytes: [UInt8]) throws(EdgeBundleError) {
         do throws(KeySetError) {
             let read = try KeySetReading(jwkSet: bytes, source: .published, binding: Self.binding)
             // A set that is written for this purpose has nothing that is not understood.
@@ -27,27 +28,29 @@ package struct PolicySigners: Sendable {
                 throw KeySetError(.unusableKey, "a key has no \"kid\"")
             }
             keys = try KeySet(read.keys)
-        } catch { throw PolicyFault("the keys to trust are no JWK Set of public keys: \(error.reason)") }
+        } catch { throw EdgeBundleError("the keys to trust are no JWK Set of public keys: \(error.reason)") }
     }
 }
 
-extension PolicyDocument {
+extension EdgeBundle {
     /// The type in the header of a signed policy.
     private static let signedType = "playgate-policy+jws"
 
     /// Reads a signed policy, whose signature is verified first.
     ///
-    /// - Throws: ``PolicyFault`` with the line in the document that was signed.
-    package init(signed bytes: Span<UInt8>, by signers: PolicySigners, at now: Timestamp) throws(PolicyFault) {
-        guard bytes.count <= Self.maximumSize else { throw PolicyFault("a signed policy must have at most 256 MiB") }
+    /// - Throws: ``EdgeBundleError`` with the line in the document that was signed.
+    package init(signed bytes: Span<UInt8>, by signers: PolicySigners, at now: Timestamp) throws(EdgeBundleError) {
+        guard bytes.count <= Self.maximumSize else {
+            throw EdgeBundleError("a signed policy must have at most 256 MiB")
+        }
         let document: [UInt8]
         do throws(SignedDocument.Refusal) {
             document = try SignedDocument.verified(bytes, type: Self.signedType, by: signers.keys, at: now)
         } catch {
             let isPlain = bytes.count > 0 && [0x7B, 0x20, 0x0A, 0x0D, 0x09].contains(bytes[0])
-            throw PolicyFault(error.sentence(isPlain: isPlain), .signature)
+            throw EdgeBundleError(error.sentence(isPlain: isPlain), .signature)
         }
-        self = try PolicyDocument(document.span, at: now)
+        self = try EdgeBundle(document.span, at: now)
     }
 
     /// True if `bytes` begin as a compact serialisation does: with an encoded `{"`.

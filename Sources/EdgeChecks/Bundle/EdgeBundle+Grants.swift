@@ -5,11 +5,12 @@ internal import EdgeTokens
 internal import Keys
 internal import MediaResources
 internal import Platform
+internal import PlaybackGate
 
 // The parts of a policy that concern entries, policies, keys and issuers, read from their objects.
 
 extension Catalogue.Entry {
-    init(_ object: PolicyObject, _ profiles: [String: GrantProfile]) throws(PolicyFault) {
+    init(_ object: BundleObject, _ profiles: [String: GrantProfile]) throws(EdgeBundleError) {
         let (media, path) = (try object.optionalText("media"), try object.optionalText("path"))
         let key: Key
         switch (media, path) {
@@ -50,7 +51,7 @@ extension Catalogue.Entry {
         self = Self(self, grants: grants, tag: tag)
     }
 
-    private static func protection(_ object: PolicyObject) throws(PolicyFault) -> Protection {
+    private static func protection(_ object: BundleObject) throws(EdgeBundleError) -> Protection {
         let (text, isOpaque) = (try object.optionalText("resource"), try object.flag("opaque"))
         let requestor = try object.optionalText("requestor")
         let (isOpen, isAmbiguous) = (try object.flag("unprotected"), try object.flag("ambiguous"))
@@ -68,7 +69,7 @@ extension Catalogue.Entry {
 }
 
 extension Catalogue.Entry.GrantTerms {
-    fileprivate init?(_ object: PolicyObject, _ known: [String: GrantProfile]) throws(PolicyFault) {
+    fileprivate init?(_ object: BundleObject, _ known: [String: GrantProfile]) throws(EdgeBundleError) {
         let (scope, manifest) = (try object.optionalText("scope"), try object.optionalText("manifest"))
         let isOfFiles = try object.flag("files")
         guard let names = try object.optionalTexts("profiles") else { return nil }
@@ -84,12 +85,12 @@ extension Catalogue.Entry.GrantTerms {
 }
 
 extension PlaybackPolicy {
-    init(_ object: PolicyObject) throws(PolicyFault) {
+    init(_ object: BundleObject) throws(EdgeBundleError) {
         self.init(
             requestors: try object.optionalTexts("requestors"),
             allowedMVPDs: try object.optionalTexts("allowedMVPDs"),
             deniedMVPDs: try object.texts("deniedMVPDs"),
-            maximumRatings: try object.list("maximumRatings") { (object) throws(PolicyFault) in
+            maximumRatings: try object.list("maximumRatings") { (object) throws(EdgeBundleError) in
                 Rating(scheme: try object.text("scheme"), value: try object.text("value"))
             },
             allowsUnrated: try object.flag("allowsUnrated")
@@ -97,8 +98,8 @@ extension PlaybackPolicy {
     }
 }
 
-extension PolicyDocument.Key {
-    init(_ object: PolicyObject) throws(PolicyFault) {
+extension EdgeBundle.Key {
+    init(_ object: BundleObject) throws(EdgeBundleError) {
         guard let format = try object.choice("format", { TokenFormat(rawValue: $0) }),
             let algorithm = try object.choice("algorithm", { KeyAlgorithm(rawValue: $0) })
         else { throw object.fault("format and algorithm are required") }
@@ -111,7 +112,7 @@ extension PolicyDocument.Key {
         }
         let validity = try object.period()
         let (secret, der) = (try object.bytes("secret"), try object.bytes("publicKey"))
-        renewing = try object.object("renews") { (object) throws(PolicyFault) in
+        renewing = try object.object("renews") { (object) throws(EdgeBundleError) in
             Renewing(
                 name: try object.optionalText("name"),
                 from: try object.time("from"),
@@ -138,7 +139,7 @@ extension PolicyDocument.Key {
 }
 
 extension AcceptedIssuer {
-    init(_ object: PolicyObject) throws(PolicyFault) {
+    init(_ object: BundleObject) throws(EdgeBundleError) {
         self.init(try object.text("name"))
         isNameOptional = try object.flag("nameOptional")
         requiresExpiration = !(try object.flag("expirationOptional"))
@@ -148,7 +149,7 @@ extension AcceptedIssuer {
         labels.nor = try object.optionalNumber("nor", in: .min ... .max)
         labels.and = try object.optionalNumber("and", in: .min ... .max)
         labels.critical = try object.optionalNumber("crit", in: .min ... .max)
-        let renamed = try object.list("labels") { (object) throws(PolicyFault) in
+        let renamed = try object.list("labels") { (object) throws(EdgeBundleError) in
             (
                 try object.number("label", in: .min ... .max),
                 ClaimLabel(try object.number("meaning", in: .min ... .max))
@@ -159,7 +160,7 @@ extension AcceptedIssuer {
 }
 
 extension AcceptedSigner {
-    init(_ object: PolicyObject) throws(PolicyFault) {
+    init(_ object: BundleObject) throws(EdgeBundleError) {
         self.init(try object.text("name"))
         isNameOptional = try object.flag("nameOptional")
         requiresExpiration = !(try object.flag("expirationOptional"))
@@ -173,14 +174,14 @@ extension AcceptedSigner {
                 throw object.fault("has a header that is none", "headers")
             }
         }
-        decryptionKeys = try object.list("decryptionKeys") { (object) throws(PolicyFault) in
+        decryptionKeys = try object.list("decryptionKeys") { (object) throws(EdgeBundleError) in
             try EncryptionKey(object)
         }
     }
 }
 
 extension EncryptionKey {
-    fileprivate convenience init(_ object: PolicyObject) throws(PolicyFault) {
+    fileprivate convenience init(_ object: BundleObject) throws(EdgeBundleError) {
         guard let algorithm = try object.choice("algorithm", { Algorithm(rawValue: $0) }),
             let encryption = try object.choice("encryption", { Encryption(rawValue: $0) }),
             let secret = try object.bytes("secret")
@@ -197,7 +198,7 @@ extension EncryptionKey {
 }
 
 extension GrantProfile {
-    convenience init(_ object: PolicyObject) throws(PolicyFault) {
+    convenience init(_ object: BundleObject) throws(EdgeBundleError) {
         guard let format = try object.choice("format", { name in GrantFormat.all.first { $0.name == name } }) else {
             throw object.fault("format is missing")
         }
@@ -207,11 +208,12 @@ extension GrantProfile {
 }
 
 extension GrantProfile.Rules {
-    fileprivate init(_ object: PolicyObject) throws(PolicyFault) {
+    fileprivate init(_ object: BundleObject) throws(EdgeBundleError) {
+        self.init()
         audience = try object.texts("audience")
         life = try object.duration("life") ?? life
         session = try object.duration("session") ?? session
-        renewal = try object.object("renewal") { (object) throws(PolicyFault) in
+        renewal = try object.object("renewal") { (object) throws(EdgeBundleError) in
             var renewal = GrantProfile.Renewal()
             renewal.way = try object.choice("way") { .init(rawValue: $0) } ?? .cookie
             renewal.deadline = try object.duration("deadline") ?? renewal.deadline
@@ -240,7 +242,7 @@ extension GrantProfile.Rules {
 }
 
 extension GrantProfile.Cookie {
-    fileprivate init(_ object: PolicyObject) throws(PolicyFault) {
+    fileprivate init(_ object: BundleObject) throws(EdgeBundleError) {
         self.init()
         name = try object.text("name")
         sameSite = try object.choice("sameSite") { .init(rawValue: $0) } ?? .none
@@ -250,7 +252,7 @@ extension GrantProfile.Cookie {
 }
 
 extension GrantProfile.SignedURIs {
-    fileprivate init(_ object: PolicyObject) throws(PolicyFault) {
+    fileprivate init(_ object: BundleObject) throws(EdgeBundleError) {
         self.init()
         container = try object.choice("container") { .init(rawValue: $0) } ?? .regex
         subject = try object.choice("subject") { .init(rawValue: $0) } ?? .none

@@ -7,8 +7,9 @@ internal import Keys
 internal import MediaResources
 internal import MediaTokens
 internal import Platform
+internal import PlaybackGate
 
-extension PolicyDocument {
+extension EdgeBundle {
     /// The parts of a document that ``updated(by:at:)`` replaces.
     package enum Part: String, CaseIterable, Sendable {
         /// The revoked subjects.
@@ -107,7 +108,7 @@ private struct Members {
     }
 }
 
-extension PolicyDocument.RevokedTag {
+extension RevokedTag {
     fileprivate var line: String {
         "\(kind.rawValue) \(tag.hexadecimal) \(min(max(issuedBefore.millisecondsSince1970, 0), 1 << 53))"
     }
@@ -180,7 +181,7 @@ extension PlaybackPolicy {
     }
 }
 
-extension PolicyDocument.Key {
+extension EdgeBundle.Key {
     fileprivate var json: JSON {
         var members = Members()
         members.add("issuer", key.issuer)

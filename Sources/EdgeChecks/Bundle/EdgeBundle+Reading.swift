@@ -7,22 +7,23 @@ internal import Keys
 internal import MediaResources
 internal import MediaTokens
 package import Platform
+internal import PlaybackGate
 
-extension PolicyDocument {
+extension EdgeBundle {
     /// Reads a document: strict JSON, in which a member that is not known is an error.
     ///
     /// - Parameters:
     ///   - bytes: At most ``maximumSize`` bytes.
     ///   - now: The present time.
-    /// - Throws: ``PolicyFault`` with the line of the first fault.
-    package init(_ bytes: Span<UInt8>, at now: Timestamp) throws(PolicyFault) {
+    /// - Throws: ``EdgeBundleError`` with the line of the first fault.
+    package init(_ bytes: Span<UInt8>, at now: Timestamp) throws(EdgeBundleError) {
         guard !Self.isSigned(bytes) else {
             let advice = "name the keys to trust (trust=FILE, playgate_policy_open_signed)"
-            throw PolicyFault("this policy is signed, and its signature must be checked: \(advice)")
+            throw EdgeBundleError("this policy is signed, and its signature must be checked: \(advice)")
         }
-        self = try Self.reading(bytes) { (root) throws(PolicyFault) in
+        self = try Self.reading(bytes) { (root) throws(EdgeBundleError) in
             guard try root.optionalFlag("parts") != true else { throw root.fault("is a part of a policy", "parts") }
-            return try PolicyDocument(root, at: now)
+            return try EdgeBundle(root, at: now)
         }
     }
 
@@ -32,8 +33,8 @@ extension PolicyDocument {
     package func updated(
         by bytes: Span<UInt8>,
         at now: Timestamp
-    ) throws(PolicyFault) -> (policy: PolicyDocument, isRevocationsAlone: Bool) {
-        try Self.reading(bytes) { (root) throws(PolicyFault) in
+    ) throws(EdgeBundleError) -> (policy: EdgeBundle, isRevocationsAlone: Bool) {
+        try Self.reading(bytes) { (root) throws(EdgeBundleError) in
             guard try root.optionalFlag("parts") == true else { throw root.fault("parts must be true") }
             try root.checkVersion()
             var policy = self
@@ -52,18 +53,18 @@ extension PolicyDocument {
     /// Parses a text, and gives faults of `read` their lines.
     private static func reading<Value>(
         _ bytes: Span<UInt8>,
-        _ read: (PolicyObject) throws(PolicyFault) -> Value
-    ) throws(PolicyFault) -> Value {
-        guard bytes.count <= maximumSize else { throw PolicyFault("a policy must have at most 256 MiB") }
-        let limits = JSONLimits(depth: 8, members: PolicyObject.maximumMembers, elements: 4_000_000)
+        _ read: (BundleObject) throws(EdgeBundleError) -> Value
+    ) throws(EdgeBundleError) -> Value {
+        guard bytes.count <= maximumSize else { throw EdgeBundleError("a policy must have at most 256 MiB") }
+        let limits = JSONLimits(depth: 8, members: BundleObject.maximumMembers, elements: 4_000_000)
         let located: LocatedJSON
         do throws(LocatedJSON.Fault) { located = try JSONReader.readLocated(bytes, limits: limits) } catch {
-            var fault = PolicyFault(error.fault.sentence)
+            var fault = EdgeBundleError(error.fault.sentence)
             (fault.line, fault.column) = bytes.lineAndColumn(of: error.offset)
             throw fault
         }
-        do throws(PolicyFault) {
-            let root = try PolicyObject(located.json)
+        do throws(EdgeBundleError) {
+            let root = try BundleObject(located.json)
             let value = try read(root)
             try root.finish()
             return value
@@ -74,7 +75,7 @@ extension PolicyDocument {
         }
     }
 
-    private init(_ root: PolicyObject, at now: Timestamp) throws(PolicyFault) {
+    private init(_ root: BundleObject, at now: Timestamp) throws(EdgeBundleError) {
         try root.checkVersion()
         guard let issued = try root.time("issued") else { throw root.fault("issued is missing") }
         self.issued = issued
@@ -88,15 +89,15 @@ extension PolicyDocument {
         }
         self.verification = verification
         trust = try root.list("trust", Self.trustedKey)
-        let profiles = try root.list("profiles") { (object) throws(PolicyFault) in try GrantProfile(object) }
+        let profiles = try root.list("profiles") { (object) throws(EdgeBundleError) in try GrantProfile(object) }
         catalogue = try Self.catalogue(root, profiles)
-        policies = try root.list("policies") { (object) throws(PolicyFault) in try PlaybackPolicy(object) }
+        policies = try root.list("policies") { (object) throws(EdgeBundleError) in try PlaybackPolicy(object) }
         grants = nil
         if root.has("keys") || root.has("issuers") || root.has("signers") {
             grants = Grants(
                 keys: try root.keys(),
-                issuers: try root.list("issuers") { (object) throws(PolicyFault) in try AcceptedIssuer(object) },
-                signers: try root.list("signers") { (object) throws(PolicyFault) in try AcceptedSigner(object) },
+                issuers: try root.list("issuers") { (object) throws(EdgeBundleError) in try AcceptedIssuer(object) },
+                signers: try root.list("signers") { (object) throws(EdgeBundleError) in try AcceptedSigner(object) },
                 audience: try root.texts("audience"),
                 profiles: profiles
             )
@@ -108,13 +109,13 @@ extension PolicyDocument {
         }
         revocations = try root.revocations()
         // Faults that only a whole gate can find, such as a key that OpenSSL refuses.
-        do throws(PolicyFault) { _ = try parts() } catch { throw root.fault(error.message) }
+        do throws(EdgeBundleError) { _ = try parts() } catch { throw root.fault(error.message) }
     }
 
     private static func catalogue(
-        _ root: PolicyObject,
+        _ root: BundleObject,
         _ profiles: [GrantProfile]
-    ) throws(PolicyFault) -> Catalogue {
+    ) throws(EdgeBundleError) -> Catalogue {
         var known: [String: GrantProfile] = [:]
         for (place, profile) in profiles.enumerated() {
             guard known.updateValue(profile, forKey: profile.name) == nil else {
@@ -122,7 +123,7 @@ extension PolicyDocument {
             }
         }
         var catalogue = Catalogue()
-        _ = try root.list("catalogue") { (object) throws(PolicyFault) in
+        _ = try root.list("catalogue") { (object) throws(EdgeBundleError) in
             let entry = try Catalogue.Entry(object, known)
             do throws(Catalogue.DuplicateEntry) { try catalogue.add(entry) } catch {
                 throw object.fault("duplicate entry for \(error.key.text)")
@@ -131,7 +132,7 @@ extension PolicyDocument {
         return catalogue
     }
 
-    private static func verification(_ object: PolicyObject) throws(PolicyFault) -> VerificationPolicy {
+    private static func verification(_ object: BundleObject) throws(EdgeBundleError) -> VerificationPolicy {
         var options = MediaResource.MatchOptions()
         let names = Set(try object.texts("match"))
         for option in MatchOption.all { options[keyPath: option.path] = names.contains(option.name) }
@@ -157,7 +158,7 @@ extension PolicyDocument {
         } catch { throw object.fault("\(error)") }
     }
 
-    private static func trustedKey(_ object: PolicyObject) throws(PolicyFault) -> LoadedKey {
+    private static func trustedKey(_ object: BundleObject) throws(EdgeBundleError) -> LoadedKey {
         let name = try object.text("name")
         guard let tokens = try object.choice("tokens", { MediaTokenForm(rawValue: $0) }),
             let der = try object.bytes("key")
@@ -191,20 +192,20 @@ struct MatchOption {
     ]
 }
 
-extension PolicyObject {
+extension BundleObject {
     /// Checks `version`, before anything else.
-    func checkVersion() throws(PolicyFault) {
-        guard try number("version", in: 0...(1 << 31)) == PolicyDocument.version else {
-            var fault = fault("is not known here: this is a library for version \(PolicyDocument.version)", "version")
+    func checkVersion() throws(EdgeBundleError) {
+        guard try number("version", in: 0...(1 << 31)) == EdgeBundle.version else {
+            var fault = fault("is not known here: this is a library for version \(EdgeBundle.version)", "version")
             fault.kind = .version
             throw fault
         }
     }
 
     /// Reads `revocations`: texts of kind, tag and time, as `GET /v1/revocations/export` has its lines.
-    fileprivate func revocations() throws(PolicyFault) -> [PolicyDocument.RevokedTag] {
+    fileprivate func revocations() throws(EdgeBundleError) -> [RevokedTag] {
         let lines = try texts("revocations")
-        var tags: [PolicyDocument.RevokedTag] = []
+        var tags: [RevokedTag] = []
         tags.reserveCapacity(lines.count)
         for (place, line) in lines.enumerated() {
             let parts = line.split(separator: " ", omittingEmptySubsequences: false)
@@ -213,14 +214,14 @@ extension PolicyObject {
             else { throw fault("must be kind, tag and Unix milliseconds", "revocations", element: place) }
             // The export writes 2^53 for a revocation of all tokens.
             let time = Timestamp(millisecondsSince1970: before == 1 << 53 ? .max : before)
-            tags.append(PolicyDocument.RevokedTag(kind: kind, tag: tag, issuedBefore: time))
+            tags.append(RevokedTag(kind: kind, tag: tag, issuedBefore: time))
         }
         return tags
     }
 
     /// Reads `keys`.
-    fileprivate func keys() throws(PolicyFault) -> [PolicyDocument.Key] {
-        let keys = try list("keys") { (object) throws(PolicyFault) in try PolicyDocument.Key(object) }
+    fileprivate func keys() throws(EdgeBundleError) -> [EdgeBundle.Key] {
+        let keys = try list("keys") { (object) throws(EdgeBundleError) in try EdgeBundle.Key(object) }
         do throws(KeySetError) { _ = try KeySet(keys.map(\.key)) } catch { throw fault("\(error)", "keys") }
         return keys
     }

@@ -6,8 +6,9 @@ internal import EdgeTokens
 internal import Keys
 internal import MediaTokens
 internal import Platform
+internal import PlaybackGate
 
-extension PolicyDocument {
+extension EdgeBundle {
     /// The objects of a gate that a policy makes, but for its mirror.
     struct Parts {
         let trust: TrustStore
@@ -19,11 +20,11 @@ extension PolicyDocument {
     }
 
     /// Makes the objects of a gate. Takes no lock, so that a process that does it may fork.
-    func parts() throws(PolicyFault) -> Parts {
+    func parts() throws(EdgeBundleError) -> Parts {
         let store: TrustStore
         do throws(TrustError) {
             store = try TrustStore(trust, minimumKeySize: verification.minimumKeySize)
-        } catch { throw PolicyFault("trust: \(error)") }
+        } catch { throw EdgeBundleError("trust: \(error)") }
         let subjectKey = try usedKey()
         guard let grants else {
             return Parts(
@@ -37,7 +38,7 @@ extension PolicyDocument {
         }
         let set: KeySet
         do throws(KeySetError) { set = try KeySet(grants.keys.map(\.key)) } catch {
-            throw PolicyFault("keys: \(error)")
+            throw EdgeBundleError("keys: \(error)")
         }
         var policy = CATPolicy()
         policy.audience = grants.audience
@@ -59,10 +60,10 @@ extension PolicyDocument {
     }
 
     /// The key of sessions. Nothing is issued here, so no session needs the key of the installation.
-    private func usedKey() throws(PolicyFault) -> SubjectKey {
+    private func usedKey() throws(EdgeBundleError) -> SubjectKey {
         if let subjectKey { return subjectKey }
         let random = try? RandomBytes.make(SubjectKey.minimumSize)
-        guard let key = random.flatMap({ try? SubjectKey($0) }) else { throw PolicyFault("no subject key") }
+        guard let key = random.flatMap({ try? SubjectKey($0) }) else { throw EdgeBundleError("no subject key") }
         return key
     }
 
@@ -72,7 +73,7 @@ extension PolicyDocument {
     /// Makes a gate.
     ///
     /// - Parameter rejections: The ids that grants were refused by at random, which outlive a policy.
-    func gate(rejections: RejectionList) throws(PolicyFault) -> Gate {
+    func gate(rejections: RejectionList) throws(EdgeBundleError) -> Gate {
         let parts = try parts()
         let mirror = RevocationMirror(of: revocations)
         let authority = parts.cat.map { verifier in
@@ -102,7 +103,7 @@ extension PolicyDocument {
     }
 }
 
-extension PolicyDocument.Grants {
+extension EdgeBundle.Grants {
     /// Returns the signers of a format, by the keys that edges may renew with.
     fileprivate func signers<Issuer: KeyedIssuer>(
         _ format: TokenFormat,
@@ -142,7 +143,7 @@ final class PolicyStore: ReplayStore, RevocationExaminer {
     }
 
     /// Adds revocations.
-    func add(_ tags: [PolicyDocument.RevokedTag]) { mirror.add(tags) }
+    func add(_ tags: [RevokedTag]) { mirror.add(tags) }
 
     func examineIfKnown(_ use: TokenUse) -> UseOutcome? {
         guard let subjectKey else { return nil }

@@ -4,9 +4,10 @@
 internal import EdgeTokens
 internal import Encodings
 internal import Platform
+internal import PlaybackGate
 
 /// A fault in a policy.
-package struct PolicyFault: Error, Hashable, Sendable {
+package struct EdgeBundleError: Error, Hashable, Sendable {
     /// The line, from 1 on; 0 if there is none.
     package var line = 0
     /// The column in the line, in bytes, from 1 on; 0 if there is none.
@@ -35,16 +36,16 @@ package struct PolicyFault: Error, Hashable, Sendable {
     }
 }
 
-extension PolicyFault: CustomStringConvertible {
+extension EdgeBundleError: CustomStringConvertible {
     package var description: String { line > 0 ? "line \(line): \(message)" : message }
 }
 
 /// A strict reader of an object of a policy: each member is read once, and a member that nobody reads is an error.
 ///
 /// A class, so that the reading of a member is remembered by the caller's copy too.
-final class PolicyObject {
+final class BundleObject {
     private let members: [JSON.Member]
-    private let parent: PolicyObject?
+    private let parent: BundleObject?
     /// The indices from the parent to this object.
     private let steps: [Int]
     /// The members that were read, as a bit mask.
@@ -54,7 +55,7 @@ final class PolicyObject {
     static let maximumMembers = 64
 
     /// Creates the object of a value.
-    init(_ json: JSON, in parent: PolicyObject? = nil, steps: [Int] = []) throws(PolicyFault) {
+    init(_ json: JSON, in parent: BundleObject? = nil, steps: [Int] = []) throws(EdgeBundleError) {
         self.parent = parent
         self.steps = steps
         guard case .object(let members) = json else {
@@ -67,15 +68,15 @@ final class PolicyObject {
     // MARK: Faults
 
     /// Returns a fault of the object, or of a member.
-    func fault(_ message: String, _ name: String? = nil) -> PolicyFault {
+    func fault(_ message: String, _ name: String? = nil) -> EdgeBundleError {
         let place = name.flatMap { name in members.firstIndex { $0.name == name } }
         return fault(place.map { _ in "\(name ?? ""): \(message)" } ?? message, steps: place.map { [$0] } ?? [])
     }
 
-    private func fault(_ message: String, steps own: [Int]) -> PolicyFault {
-        var fault = PolicyFault(message)
+    private func fault(_ message: String, steps own: [Int]) -> EdgeBundleError {
+        var fault = EdgeBundleError(message)
         fault.path = own
-        var object: PolicyObject? = self
+        var object: BundleObject? = self
         while let next = object {
             fault.path = next.steps + fault.path
             object = next.parent
@@ -84,7 +85,7 @@ final class PolicyObject {
     }
 
     /// Throws if there is a member that was not read.
-    func finish() throws(PolicyFault) {
+    func finish() throws(EdgeBundleError) {
         for place in members.indices where read & 1 << UInt64(place) == 0 {
             throw fault("\(members[place].name): unknown member", steps: [place])
         }
@@ -101,37 +102,37 @@ final class PolicyObject {
         return (members[place].value, place)
     }
 
-    private func required<Value>(_ name: String, _ value: Value?) throws(PolicyFault) -> Value {
+    private func required<Value>(_ name: String, _ value: Value?) throws(EdgeBundleError) -> Value {
         guard let value else { throw fault("\(name) is missing") }
         return value
     }
 
     /// Reads a text; `nil` if the member is missing.
-    func optionalText(_ name: String) throws(PolicyFault) -> String? {
+    func optionalText(_ name: String) throws(EdgeBundleError) -> String? {
         guard let member = member(name) else { return nil }
         guard case .string(let text) = member.value else { throw fault("must be a text", name) }
         return text
     }
 
     /// Reads a text.
-    func text(_ name: String) throws(PolicyFault) -> String { try required(name, optionalText(name)) }
+    func text(_ name: String) throws(EdgeBundleError) -> String { try required(name, optionalText(name)) }
 
     /// Reads a text that names a value of a closed list; `nil` if the member is missing.
-    func choice<Value>(_ name: String, _ parse: (String) -> Value?) throws(PolicyFault) -> Value? {
+    func choice<Value>(_ name: String, _ parse: (String) -> Value?) throws(EdgeBundleError) -> Value? {
         guard let text = try optionalText(name) else { return nil }
         guard let value = parse(text) else { throw fault("is not known here", name) }
         return value
     }
 
     /// Reads bytes in base64url; `nil` if the member is missing.
-    func bytes(_ name: String) throws(PolicyFault) -> [UInt8]? {
+    func bytes(_ name: String) throws(EdgeBundleError) -> [UInt8]? {
         guard let text = try optionalText(name) else { return nil }
         guard let bytes = Base64.decodeURLSafe(text) else { throw fault("must be base64url", name) }
         return bytes
     }
 
     /// Reads a number; `nil` if the member is missing.
-    func optionalNumber(_ name: String, in range: ClosedRange<Int64>) throws(PolicyFault) -> Int64? {
+    func optionalNumber(_ name: String, in range: ClosedRange<Int64>) throws(EdgeBundleError) -> Int64? {
         guard let member = member(name) else { return nil }
         guard case .number(let number) = member.value, range.contains(number) else {
             throw fault("must be a whole number from \(range.lowerBound) to \(range.upperBound)", name)
@@ -140,22 +141,22 @@ final class PolicyObject {
     }
 
     /// Reads a number.
-    func number(_ name: String, in range: ClosedRange<Int64>) throws(PolicyFault) -> Int64 {
+    func number(_ name: String, in range: ClosedRange<Int64>) throws(EdgeBundleError) -> Int64 {
         try required(name, optionalNumber(name, in: range))
     }
 
     /// Reads a duration in milliseconds; `nil` if the member is missing.
-    func duration(_ name: String) throws(PolicyFault) -> Duration? {
+    func duration(_ name: String) throws(EdgeBundleError) -> Duration? {
         try optionalNumber(name, in: 0...(1 << 40)).map { .milliseconds($0) }
     }
 
     /// Reads a time in Unix milliseconds; `nil` if the member is missing.
-    func time(_ name: String) throws(PolicyFault) -> Timestamp? {
+    func time(_ name: String) throws(EdgeBundleError) -> Timestamp? {
         try optionalNumber(name, in: -(1 << 53)...(1 << 53)).map { Timestamp(millisecondsSince1970: $0) }
     }
 
     /// Reads the two ends of a period, `from` and `until`; `nil` for always.
-    func period() throws(PolicyFault) -> ClosedRange<Timestamp>? {
+    func period() throws(EdgeBundleError) -> ClosedRange<Timestamp>? {
         let (start, end) = (try time("from"), try time("until"))
         guard start != nil || end != nil else { return nil }
         let (lower, upper) = (
@@ -166,17 +167,17 @@ final class PolicyObject {
     }
 
     /// Reads a flag; false if the member is missing.
-    func flag(_ name: String) throws(PolicyFault) -> Bool { try optionalFlag(name) ?? false }
+    func flag(_ name: String) throws(EdgeBundleError) -> Bool { try optionalFlag(name) ?? false }
 
     /// Reads a flag; `nil` if the member is missing.
-    func optionalFlag(_ name: String) throws(PolicyFault) -> Bool? {
+    func optionalFlag(_ name: String) throws(EdgeBundleError) -> Bool? {
         guard let member = member(name) else { return nil }
         guard case .bool(let flag) = member.value else { throw fault("must be true or false", name) }
         return flag
     }
 
     /// Reads a list of texts; `nil` if the member is missing.
-    func optionalTexts(_ name: String) throws(PolicyFault) -> [String]? {
+    func optionalTexts(_ name: String) throws(EdgeBundleError) -> [String]? {
         guard let member = member(name) else { return nil }
         guard case .array(let values) = member.value else { throw fault("must be a list", name) }
         var texts: [String] = []
@@ -191,10 +192,10 @@ final class PolicyObject {
     }
 
     /// Reads a list of texts; empty if the member is missing.
-    func texts(_ name: String) throws(PolicyFault) -> [String] { try optionalTexts(name) ?? [] }
+    func texts(_ name: String) throws(EdgeBundleError) -> [String] { try optionalTexts(name) ?? [] }
 
     /// Returns a fault of an element of a list.
-    func fault(_ message: String, _ name: String, element: Int) -> PolicyFault {
+    func fault(_ message: String, _ name: String, element: Int) -> EdgeBundleError {
         let place = members.firstIndex { $0.name == name } ?? 0
         return fault("\(name): \(message)", steps: [place, element])
     }
@@ -202,14 +203,14 @@ final class PolicyObject {
     /// Reads a list of objects, each by `read`; empty if the member is missing.
     func list<Value>(
         _ name: String,
-        _ read: (PolicyObject) throws(PolicyFault) -> Value
-    ) throws(PolicyFault) -> [Value] {
+        _ read: (BundleObject) throws(EdgeBundleError) -> Value
+    ) throws(EdgeBundleError) -> [Value] {
         guard let member = member(name) else { return [] }
         guard case .array(let values) = member.value else { throw fault("must be a list", name) }
         var list: [Value] = []
         list.reserveCapacity(values.count)
         for (place, value) in values.enumerated() {
-            let object = try PolicyObject(value, in: self, steps: [member.place, place])
+            let object = try BundleObject(value, in: self, steps: [member.place, place])
             list.append(try read(object))
             try object.finish()
         }
@@ -219,10 +220,10 @@ final class PolicyObject {
     /// Reads an object; `nil` if the member is missing.
     func object<Value>(
         _ name: String,
-        _ read: (PolicyObject) throws(PolicyFault) -> Value
-    ) throws(PolicyFault) -> Value? {
+        _ read: (BundleObject) throws(EdgeBundleError) -> Value
+    ) throws(EdgeBundleError) -> Value? {
         guard let member = member(name) else { return nil }
-        let object = try PolicyObject(member.value, in: self, steps: [member.place])
+        let object = try BundleObject(member.value, in: self, steps: [member.place])
         let value = try read(object)
         try object.finish()
         return value

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+internal import MediaResources
+internal import MediaTokens
+package import Platform
+internal import PlaybackGate
+internal import Synchronization
+
+/// A gate by a policy: it decides what needs no store, and tells what only the service can decide.
+///
+/// The policy is replaced while checks are under way. Its locks do not survive a fork.
+package final class EmbeddedChecker: Sendable {
+    private let snapshot: Mutex<Snapshot>
+    /// The number of the snapshot.
+    private let number: Atomic<UInt64>
+    private let rejections = RejectionList()
+
+    private static let numbers = Atomic<UInt64>(0)
+
+    /// A policy in force. Checks that began with one end with it.
+    final class Snapshot: Sendable {
+        let number = EmbeddedChecker.numbers.add(1, ordering: .relaxed).newValue
+        let policy: EdgeBundle
+        let gate: Gate
+        /// The time from which on the policy is too old, in Unix milliseconds.
+        let freshUntil: Atomic<Int64>
+
+        init(_ policy: EdgeBundle, _ gate: Gate, freshUntil: Int64? = nil) {
+            self.policy = policy
+            self.gate = gate
+            let end = policy.issued.advanced(byMilliseconds: policy.goodFor.milliseconds).millisecondsSince1970
+            self.freshUntil = Atomic(max(end, freshUntil ?? end))
+        }
+    }
+
+    /// Creates an engine.
+    package init(_ policy: EdgeBundle) throws(EdgeBundleError) {
+        let first = Snapshot(policy, try policy.gate(rejections: rejections))
+        snapshot = Mutex(first)
+        number = Atomic(first.number)
+    }
+
+    private var current: Snapshot { snapshot.withLock { $0 } }
+
+    /// The policy in force.
+    package var policy: EdgeBundle { current.policy }
+
+    /// A number that changes with the policy and with each part of it.
+    package var generation: UInt64 { number.load(ordering: .acquiring) }
+
+    /// The time from which on the policy in force is too old.
+    package var freshUntil: Timestamp {
+        Timestamp(millisecondsSince1970: current.freshUntil.load(ordering: .relaxed))
+    }
+
+    // MARK: Replacing
+
+    /// Replaces the policy. Returns false if the one in force is newer.
+    package func replace(with policy: EdgeBundle) throws(EdgeBundleError) -> Bool {
+        guard policy.issued >= current.policy.issued else { return false }
+        return adopt(Snapshot(policy, try policy.gate(rejections: rejections)))
+    }
+
+    /// Replaces parts of the policy.
+    package func update(_ bytes: Span<UInt8>, at now: Timestamp) throws(EdgeBundleError) {
+        let present = current
+        let (policy, isRevocationsAlone) = try present.policy.updated(by: bytes, at: now)
+        guard isRevocationsAlone else {
+            _ = adopt(Snapshot(policy, try policy.gate(rejections: rejections)))
+            return
+        }
+        // A revocation is never taken back, so the gate keeps those that it knows, with its caches.
+        (present.gate.store as? PolicyStore)?.add(policy.revocations)
+        _ = adopt(Snapshot(policy, present.gate))
+    }
+
+    /// Makes a snapshot the one in force, unless a newer policy came meanwhile.
+    private func adopt(_ next: Snapshot) -> Bool {
+        snapshot.withLock { snapshot in
+            guard next.policy.issued >= snapshot.policy.issued else { return false }
+            snapshot = next
+            number.store(next.number, ordering: .releasing)
+            return true
+        }
+    }
+
+    /// Notes that the service has confirmed the policy at `now`.
+    package func confirm(at now: Timestamp) {
+        let present = current
+        let end = now.advanced(byMilliseconds: present.policy.goodFor.milliseconds).millisecondsSince1970
+        present.freshUntil.max(end, ordering: .relaxed)
+    }
+
+    // MARK: Checking
+
+    /// Decides about a request, as far as that needs no store.
+    ///
+    /// - Parameters:
+    ///   - request: The request; `nil` for one that cannot be read.
+    ///   - location: The location of the edge; `nil` if the catalogue finds the entry by path.
+    ///   - isReusable: True if the caller reuses answers for other requests.
+    ///   - now: The time of receipt.
+    package func check(
+        _ request: EdgeCheckRequest?,
+        in location: EdgeLocation? = nil,
+        isReusable: Bool = true,
+        at now: Timestamp
+    ) -> EmbeddedCheck {
+        let snapshot = current
+        let freshUntil = Timestamp(millisecondsSince1970: snapshot.freshUntil.load(ordering: .relaxed))
+        guard now < freshUntil else { return EmbeddedCheck(.ask(.stale), generation: snapshot.number) }
+        let profiles = { snapshot.policy.grants?.profiles ?? [] }
+        let checker = EdgeChecker(snapshot.gate, location: location.map { ($0, profiles) })
+        guard let request, let subject = checker.subject(of: request) else {
+            let refusal = Decision.Refusal(code: .edgeRequestInvalid, subject: .nothing)
+            return EmbeddedCheck(.decided(.refuse(refusal)), generation: snapshot.number)
+        }
+        switch checker.begin(subject, at: now) {
+        case .pending(let use):
+            return EmbeddedCheck(.ask(EmbeddedCheck.Reason(use.reason)), generation: snapshot.number)
+        case .decided(let decision):
+            if decision.issuesGrants { return EmbeddedCheck(.ask(.start), generation: snapshot.number) }
+            var check = EmbeddedCheck(.decided(decision), generation: snapshot.number)
+            check.isRenewalDue = subject.question.request.method.isRenewing && decision.isRenewalDue(at: now)
+            let reuse = isReusable ? AnswerReuse(of: decision, subject.question, by: snapshot.gate, at: now) : nil
+            if let reuse = reuse?.ending(at: freshUntil, from: now) {
+                let isOneEntry = location?.isOneEntry ?? false
+                check.scope = AnswerReuse.scope(of: decision, subject, isOneEntry: isOneEntry, by: snapshot.gate)
+                check.goodUntil = reuse.last
+            }
+            return check
+        }
+    }
+}
+
+extension EmbeddedCheck.Reason {
+    fileprivate init(_ reason: Gate.PendingUse.Reason) {
+        switch reason {
+        case .token: self = .use
+        case .grant: self = .grantUse
+        case .stream: self = .stream
+        }
+    }
+}
+
+extension Decision {
+    /// True if the grant that allowed the request is due to be renewed.
+    fileprivate func isRenewalDue(at now: Timestamp) -> Bool {
+        acceptedGrant?.renewalStart.map { $0 <= now } ?? false
+    }
+
+    /// True if a media token starts a playback whose grants only the service can issue.
+    fileprivate var issuesGrants: Bool {
+        guard case .allow(let allowance) = self else { return false }
+        switch allowance.reason {
+        case .verified, .repeated, .withinTTL, .useUnknown:
+            return allowance.subject.entry?.grants?.profiles.contains(where: \.isIssued) ?? false
+        case .unprotected, .probe, .granted, .renewed, .shadow: return false
+        }
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+
+/// The target that a client requested from an edge, parsed once: a path and a query, both undecoded.
+package struct ParsedTarget: Sendable {
+    /// The path without its token segments, with its leading `/`.
+    package internal(set) var path: Substring
+    /// The path as it was sent, but for the packages of signed URIs.
+    package let sentPath: Substring
+    /// The text after the first `?`, but for the packages of signed URIs; `nil` if there is none.
+    package let query: Substring?
+    /// The packages of signed URIs that were cut out of the target.
+    package private(set) var packages: [Substring] = []
+    /// True if edge, gate and origin could read the path differently, because of its token segments.
+    package internal(set) var isAmbiguous: Bool
+    /// The names of the query parameters that carry tokens.
+    private var secretParameters: [String] = []
+
+    /// The largest target, in bytes.
+    package static let maximumSize = 24 * 1024
+
+    /// Splits a target without tokens; `nil` if it is not in the one form that gate and origin interpret alike.
+    ///
+    /// The form is the origin form of RFC 9112, of bytes that are valid in a request line: no scheme and host, no fragment, no
+    /// space and no control character. NIO replaces invalid UTF-8 by U+FFFD, which no valid request contains, so it is
+    /// refused too.
+    ///
+    /// - Parameter isAmbiguous: True if the caller has cut token segments out that make the path ambiguous.
+    package init?(_ target: Substring, isAmbiguous: Bool = false) {
+        self.isAmbiguous = isAmbiguous
+        let bytes = target.utf8.span
+        guard 1...Self.maximumSize ~= bytes.count, bytes[0] == UInt8(ascii: "/") else { return nil }
+        if URIPath.isPlain(bytes) {
+            (path, sentPath) = (target, target)
+            query = nil
+            return
+        }
+        guard !bytes.hasForbiddenByte else { return nil }
+        if let mark = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0) {
+            let end = target.utf8.index(target.startIndex, offsetBy: mark)
+            sentPath = target[..<end]
+            query = target[target.utf8.index(after: end)...]
+        } else {
+            sentPath = target
+            query = nil
+        }
+        path = sentPath
+    }
+
+    /// Splits a target, and cuts out what carries tokens: packages of signed URIs before anything else looks at it, then segments.
+    ///
+    /// `nil` also if servers could read differently what is left of a package.
+    package init?(_ target: Substring, tokens names: TokenNames) {
+        if let attribute = names.package {
+            guard let cut = attribute.cutPlainly(target) else { return nil }
+            self.init(cut.target)
+            packages = cut.packages
+        } else {
+            self.init(target)
+        }
+        secretParameters = names.parameters
+        removeSegments(names.segments)
+    }
+
+    /// The names by which a target carries tokens.
+    package struct TokenNames: Sendable {
+        /// The names of query parameters.
+        package let parameters: [String]
+        /// The prefixes of path segments.
+        package let segments: [String]
+        /// The attribute of signed URIs; `nil` for none.
+        package let package: PackageAttribute?
+
+        /// Creates a set of names.
+        package init(parameters: [String], segments: [String], package: PackageAttribute?) {
+            self.parameters = parameters
+            self.segments = segments
+            self.package = package
+        }
+    }
+
+    /// The target without tokens: the path without token segments, and the query without the parameters that carry tokens.
+    package var withoutTokens: Substring {
+        guard let query, !query.isEmpty else { return path }
+        var kept: [Substring] = []
+        query.forEachPart(of: UInt8(ascii: "&")) { pair in
+            if !secretParameters.contains(where: { pair.after(name: $0) != nil }) { kept.append(pair) }
+        }
+        return kept.isEmpty ? path : "\(path)?\(kept.joined(separator: "&"))"[...]
+    }
+
+    /// Calls `body` with each value of a query parameter.
+    package func forEachValue(parameter name: String, _ body: (Substring) -> Void) {
+        query?.forEachPart(of: UInt8(ascii: "&")) { pair in
+            if let value = pair.after(name: name) { body(value) }
+        }
+    }
+
+    /// Calls `body` with the rest of each path segment that begins with a prefix.
+    package func forEachValue(segment prefix: String, _ body: (Substring) -> Void) {
+        sentPath.forEachPart(of: UInt8(ascii: "/")) { segment in
+            if segment.hasBytePrefix(prefix) { body(segment.droppingBytes(prefix.utf8.count)) }
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// True if there is a space, a control character, a `#`, or U+FFFD.
+    fileprivate var hasForbiddenByte: Bool {
+        var place = 0
+        // Permitted text contains no such byte, so it is checked 32 bytes at a time, and looked into only if there may be one.
+        unsafe withUnsafeBytes { bytes in
+            var found = SIMD4<UInt64>.zero
+            while place + 32 <= bytes.count {
+                found |= unsafe bytes.loadUnaligned(fromByteOffset: place, as: SIMD4<UInt64>.self).forbiddenBytes
+                place += 32
+            }
+            if found & SIMD4(repeating: 0x8080_8080_8080_8080) != .zero { place = 0 }
+        }
+        while place < count {
+            switch self[place] {
+            case 0...0x20, 0x7F, UInt8(ascii: "#"): return true
+            case 0xEF where place + 2 < count && self[place + 1] == 0xBF && self[place + 2] == 0xBD: return true
+            default: place += 1
+            }
+        }
+        return false
+    }
+}
+
+extension SIMD4<UInt64> {
+    /// Words that have the highest bit of a byte set if one of theirs may be forbidden: below 0x21, or 0x7F, `#` or 0xEF. The
+    /// well-known borrow trick is exact for a word as a whole.
+    fileprivate var forbiddenBytes: SIMD4<UInt64> {
+        let ones = SIMD4(repeating: 0x0101_0101_0101_0101 as UInt64)
+        var found = (self &- ones &* 0x21) & ~self
+        let (delete, hash, replacement) = (self ^ ones &* 0x7F, self ^ ones &* 0x23, self ^ ones &* 0xEF)
+        found |= (delete &- ones) & ~delete
+        found |= (hash &- ones) & ~hash
+        found |= (replacement &- ones) & ~replacement
+        return found
+    }
+}
