@@ -12,7 +12,7 @@ package import PlaybackGate
 /// requests have the same credentials, facts, method, scheme and host.
 package struct AnswerReuse: Sendable {
     /// The first time at which the answer may not hold any more.
-    package private(set) var end: Timestamp
+    package let end: Timestamp
 
     /// The requests for which an answer holds.
     package enum Scope: Sendable {
@@ -29,21 +29,21 @@ package struct AnswerReuse: Sendable {
     ///
     /// - Parameters:
     ///   - decision: The decision.
-    ///   - question: The request that was decided.
+    ///   - hasGrants: True if the request presented grants.
     ///   - gate: The gate that decided.
     ///   - now: The time of the decision.
-    package init?(of decision: Decision, _ question: Gate.Question, by gate: Gate, at now: Timestamp) {
-        guard case .allow(let allowance) = decision, let end = Self.end(of: allowance, question, gate, at: now) else {
+    package static func of(_ decision: Decision, hasGrants: Bool, by gate: Gate, at now: Timestamp) -> Self? {
+        guard case .allow(let allowance) = decision, let end = end(of: allowance, hasGrants, gate, at: now) else {
             return nil
         }
         // The next request of a playback with a slot prolongs it.
-        self.end = allowance.slotEnd.map { min($0, end) } ?? end
-        guard now < self.end else { return nil }
+        let last = allowance.slotEnd.map { min($0, end) } ?? end
+        return now < last ? Self(end: last) : nil
     }
 
     private static func end(
         of allowance: Decision.Allowance,
-        _ question: Gate.Question,
+        _ hasGrants: Bool,
         _ gate: Gate,
         at now: Timestamp
     ) -> Timestamp? {
@@ -52,7 +52,7 @@ package struct AnswerReuse: Sendable {
         // Leeway may lengthen the life of a token; an answer is not kept for it. Grants beside a token are examined first, and path and
         // time decide about them. An answer that hands over a grant is for one player.
         case .withinTTL:
-            guard question.grants == nil, allowance.access == nil, let expires = allowance.expires else { return nil }
+            guard !hasGrants, allowance.access == nil, let expires = allowance.expires else { return nil }
             return min(expires, gate.keyEnd(after: now)).next
         case .granted:
             guard case .accepted(let accepted)? = allowance.access else { return nil }
@@ -64,13 +64,6 @@ package struct AnswerReuse: Sendable {
             return grant.key.validity.map { min(end, $0.upperBound.next) } ?? end
         case .verified, .repeated, .probe, .renewed, .useUnknown, .shadow: return nil
         }
-    }
-
-    /// Ends the reuse at a time, if it lasts longer. Returns `nil` if nothing is left of it.
-    func ending(at limit: Timestamp, from now: Timestamp) -> Self? {
-        var reuse = self
-        reuse.end = min(end, limit)
-        return now < reuse.end ? reuse : nil
     }
 
     /// Returns the whole seconds from `now` for which the answer holds, at most `ceiling`.
@@ -86,20 +79,24 @@ package struct AnswerReuse: Sendable {
     ///
     /// - Parameters:
     ///   - decision: The decision.
-    ///   - subject: The request that was decided.
+    ///   - request: The request that was decided.
+    ///   - context: What was found out about it.
     ///   - isOneEntry: True if the edge names one entry for all paths.
     ///   - gate: The gate that decided.
     package static func scope(
         of decision: Decision,
-        _ subject: borrowing EdgeCheckSubject,
+        _ request: borrowing EdgeCheckRequest,
+        _ context: EdgeCheckContext,
         isOneEntry: Bool = false,
         by gate: Gate
     ) -> Scope {
         if !isOneEntry {
-            guard let path = subject.path, gate.isUniform(around: path, host: subject.host) else { return .target }
+            guard let path = context.path, gate.isUniform(around: path, host: request.authority?.host) else {
+                return .target
+            }
         }
         guard let grant = decision.acceptedGrant else { return .folder }
-        guard let uri = subject.question.grants?.facts.uri else { return .target }
+        guard let uri = context.grants?.facts.uri else { return .target }
         return (grant as? CATGrant)?.isUniform(around: uri.path) ?? false ? .folder : .target
     }
 }

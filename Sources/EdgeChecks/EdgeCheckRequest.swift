@@ -19,12 +19,11 @@ package struct EdgeCheckRequest: Sendable {
     package let form: MediaPath.Form
     /// True if the answer can redirect the client to the same target with another grant.
     package let canRedirect: Bool
-    /// The caller of the check, for the log.
-    package let client: PlaybackRequest.Client
     /// The credentials and facts, which are read when a check needs them.
     package let report: any EdgeReport
 
     /// Creates a request.
+    @inlinable
     package init(
         _ target: ParsedTarget,
         method: PlaybackRequest.Method,
@@ -32,7 +31,6 @@ package struct EdgeCheckRequest: Sendable {
         isPartial: Bool = false,
         form: MediaPath.Form,
         canRedirect: Bool = false,
-        client: PlaybackRequest.Client = PlaybackRequest.Client(),
         report: any EdgeReport
     ) {
         self.target = target
@@ -41,16 +39,12 @@ package struct EdgeCheckRequest: Sendable {
         self.isPartial = isPartial
         self.form = form
         self.canRedirect = canRedirect
-        self.client = client
         self.report = report
     }
 }
 
 /// The credentials and facts of a client's request, in the memory of an adapter.
 package protocol EdgeReport: ClientFacts {
-    /// True if the adapter can read the client's header fields.
-    var hasHeaders: Bool { get }
-
     /// Finds the media token of a request.
     ///
     /// - Parameter match: The match of the catalogue: an entry may have token sources of its own.
@@ -66,22 +60,16 @@ package protocol EdgeReport: ClientFacts {
 }
 
 /// The scheme and authority of a client's request; each is `nil` if it is not known.
-package struct EdgeOrigin: Sendable {
-    package let scheme: RequestURI.Scheme?
-    package let authority: URIAuthority?
-
-    /// Creates an origin.
-    package init(scheme: RequestURI.Scheme?, authority: URIAuthority?) {
-        self.scheme = scheme
-        self.authority = authority
-    }
+package enum EdgeOrigin: Sendable {
+    /// The authority is that of the request.
+    case own(scheme: RequestURI.Scheme?)
+    /// The edge reports both in another place.
+    case other(scheme: RequestURI.Scheme?, authority: URIAuthority?)
 }
 
 extension EdgeReport {
     /// The reported scheme and authority.
-    package func origin(_ authority: URIAuthority?) -> EdgeOrigin {
-        EdgeOrigin(scheme: reportedScheme, authority: authority)
-    }
+    package func origin(_ authority: URIAuthority?) -> EdgeOrigin { .own(scheme: reportedScheme) }
 
     /// The scheme that the edge reports; `nil` if it reports none, or something else.
     package var reportedScheme: RequestURI.Scheme? {

@@ -16,35 +16,47 @@ package import PlaybackGate
 /// 6. The gate decides by the grants, then by the media token.
 package struct EdgeChecker {
     private let gate: Gate
-    private let location: (EdgeLocation, profiles: () -> [GrantProfile])?
+    private let location: EdgeLocation?
+    /// The bundle with the profiles that a location may name.
+    private let snapshot: EmbeddedChecker.Snapshot?
 
     /// Creates a checker.
-    package init(_ gate: Gate) { self.init(gate, location: nil) }
+    package init(_ gate: Gate) { self.init(gate, location: nil, of: nil) }
 
     /// Creates a checker for a location of an edge.
-    ///
-    /// - Parameter location: The location, and the profiles that it may name.
-    init(_ gate: Gate, location: (EdgeLocation, profiles: () -> [GrantProfile])?) {
+    init(_ gate: Gate, location: EdgeLocation?, of snapshot: EmbeddedChecker.Snapshot?) {
         self.gate = gate
         self.location = location
+        self.snapshot = snapshot
     }
 
-    /// Matches a request with the catalogue, and reads the credentials and facts that a decision needs.
+    /// Decides about a request as far as is possible without waiting for the store.
     ///
-    /// - Returns: `nil` if the URI of a request with grants has no normal form, so that nothing can be decided.
-    package func subject(of request: borrowing EdgeCheckRequest) -> EdgeCheckSubject? {
-        let (path, match) = match(request)
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - client: The caller, for the log.
+    ///   - now: The time of receipt.
+    ///   - context: Receives what was found out about the request.
+    /// - Returns: The decision, or the pending use of a token or grant.
+    package func check(
+        _ request: borrowing EdgeCheckRequest,
+        from client: PlaybackRequest.Client = PlaybackRequest.Client(),
+        at now: Timestamp,
+        noting context: inout EdgeCheckContext
+    ) -> Gate.Step {
+        let match = match(request, noting: &context)
         let presented = request.report.mediaToken(for: match)
+        context.tokenSources = presented.sources
         var player: PlaybackRequest.Player?
-        var grants: ShownGrants?
+        var isClear = true
         if case .entry(let entry) = match, entry.hasGrants {
             if presented.token != nil, let terms = entry.grants, terms.bindsPlayers {
                 player = PlaybackRequest.Player(request.report, headers: terms.boundHeaders)
             }
             let found = request.report.grants()
             if let first = found.first {
-                grants = ShownGrants(first, others: found.others, of: request)
-                guard grants != nil else { return nil }
+                context.grants = ShownGrants(first, others: found.others, of: request)
+                isClear = context.grants != nil
             }
         }
         let playback = PlaybackRequest(
@@ -53,44 +65,41 @@ package struct EdgeChecker {
             isPartial: request.isPartial,
             token: presented.token,
             player: player,
-            client: request.client
+            client: client
         )
+        // Without a URI in normal form, nobody knows what a grant is presented for.
+        guard isClear else { return .decided(gate.refuse(.edgeRequestInvalid, playback, at: now)) }
         let fault: DenyCode? = presented.isConflict ? .tokenConflict : nil
-        return EdgeCheckSubject(
-            question: Gate.Question(playback, match, fault: fault, grants: grants),
-            path: path,
-            host: request.authority?.host,
-            tokenSources: presented.sources
-        )
+        return gate.begin(playback, match, fault: fault, grants: context.grants, at: now)
     }
 
-    /// Finds the entry of a request, and the path in canonical form; `nil` if it has none.
-    private func match(_ request: borrowing EdgeCheckRequest) -> (MediaPath?, Catalogue.Finding) {
-        if request.target.isAmbiguous { return (nil, .invalidPath(.notResolved)) }
+    /// Finds the entry of a request.
+    private func match(
+        _ request: borrowing EdgeCheckRequest,
+        noting context: inout EdgeCheckContext
+    ) -> Catalogue.Finding {
+        if request.target.isAmbiguous { return .invalidPath(.notResolved) }
         do throws(MediaPathError) {
             let path = try MediaPath(request.target.path, form: request.form)
+            context.path = path
             let found = gate.find(path, host: request.authority?.host)
-            guard let (location, profiles) = location else { return (path, found) }
-            return (path, location.match(found, by: gate, profiles))
-        } catch { return (nil, .invalidPath(error)) }
-    }
-
-    /// Decides about a request as far as is possible without waiting for a store.
-    package func begin(_ subject: borrowing EdgeCheckSubject, at now: Timestamp) -> Gate.Step {
-        gate.begin(subject.question, at: now)
+            guard let location, let snapshot else { return found }
+            return location.match(found, by: snapshot)
+        } catch { return .invalidPath(error) }
     }
 }
 
-/// A request that is ready to be decided. Not copyable: to count all references in it takes longer than some checks do.
-package struct EdgeCheckSubject: ~Copyable {
-    /// The request, with the match of the catalogue.
-    package let question: Gate.Question
+/// What was found out about a request besides the decision.
+package struct EdgeCheckContext: Sendable {
+    /// The grants that the request presents, for an entry that takes them; `nil` for none.
+    package fileprivate(set) var grants: ShownGrants?
     /// The path in canonical form; `nil` if it has none.
-    package let path: MediaPath?
-    /// The host that the catalogue was asked for.
-    package let host: Substring?
+    fileprivate(set) var path: MediaPath?
     /// The sources that contain the media token, as a bit mask.
-    package let tokenSources: UInt16
+    package fileprivate(set) var tokenSources: UInt16 = 0
+
+    /// Creates an empty context.
+    package init() {}
 }
 
 extension PlaybackRequest.Player {
@@ -123,12 +132,10 @@ extension ShownGrants {
 extension EdgeCheckRequest {
     /// The URI without tokens; `nil` if it has no normal form.
     package var uri: RequestURI? {
-        let origin = report.origin(authority)
-        return RequestURI(
-            target.withoutTokens,
-            scheme: origin.scheme,
-            parsed: origin.authority,
-            form: form == .resolved ? .resolved : .asIs
-        )
+        let (text, form) = (target.withoutTokens, form == .resolved ? RequestURI.Form.resolved : .asIs)
+        return switch report.origin(authority) {
+        case .own(let scheme): RequestURI(text, scheme: scheme, parsed: authority, form: form)
+        case .other(let scheme, let authority): RequestURI(text, scheme: scheme, parsed: authority, form: form)
+        }
     }
 }

@@ -51,18 +51,17 @@ package final class EdgeLocation: Sendable {
     ///
     /// - Parameters:
     ///   - found: The match of the catalogue for its path. An invalid path stays so.
-    ///   - gate: The gate of the bundle.
-    ///   - profiles: The profiles of the bundle.
-    func match(_ found: Catalogue.Finding, by gate: Gate, _ profiles: () -> [GrantProfile]) -> Catalogue.Finding {
+    ///   - snapshot: The bundle in force.
+    func match(_ found: Catalogue.Finding, by snapshot: EmbeddedChecker.Snapshot) -> Catalogue.Finding {
         if case .invalidPath = found { return found }
         if case .path = subject {
             guard case .entry(let entry) = found, let profile else { return found }
             return .entry(entry.accepting(profile))
         }
         return made.withLock { made in
-            if let made, made.gate === gate { return made.match }
-            let match = makeMatch(gate, profiles())
-            made = (gate, match)
+            if let made, made.gate === snapshot.gate { return made.match }
+            let match = makeMatch(snapshot.gate, snapshot.policy.grants?.profiles ?? [])
+            made = (snapshot.gate, match)
             return match
         }
     }

@@ -11,15 +11,24 @@ package struct EmbeddedCheck: Sendable {
     /// The number of the bundle.
     package let generation: UInt64
     /// The last time at which the answer holds for the requests of ``scope``; `nil` for this one only.
-    package internal(set) var goodUntil: Timestamp?
+    package let goodUntil: Timestamp?
     /// The requests for which the answer holds.
-    package internal(set) var scope = AnswerReuse.Scope.request
+    package let scope: AnswerReuse.Scope
     /// True if the grant is due to be renewed, and is not renewed here.
-    package internal(set) var isRenewalDue = false
+    package let isRenewalDue: Bool
 
-    init(_ outcome: Outcome, generation: UInt64) {
+    init(
+        _ outcome: Outcome,
+        generation: UInt64,
+        goodUntil: Timestamp? = nil,
+        scope: AnswerReuse.Scope = .request,
+        isRenewalDue: Bool = false
+    ) {
         self.outcome = outcome
         self.generation = generation
+        self.goodUntil = goodUntil
+        self.scope = scope
+        self.isRenewalDue = isRenewalDue
     }
 
     /// The outcome of a check.

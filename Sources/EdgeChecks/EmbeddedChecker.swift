@@ -99,40 +99,70 @@ package final class EmbeddedChecker: Sendable {
     /// Decides about a request, as far as that needs no store.
     ///
     /// - Parameters:
-    ///   - request: The request; `nil` for one that cannot be read.
+    ///   - request: The request.
     ///   - location: The location of the edge; `nil` if the catalogue finds the entry by path.
     ///   - isReusable: True if the caller reuses answers for other requests.
     ///   - now: The time of receipt.
     package func check(
-        _ request: EdgeCheckRequest?,
+        _ request: borrowing EdgeCheckRequest,
         in location: EdgeLocation? = nil,
         isReusable: Bool = true,
         at now: Timestamp
     ) -> EmbeddedCheck {
         let snapshot = current
-        let freshUntil = Timestamp(millisecondsSince1970: snapshot.freshUntil.load(ordering: .relaxed))
-        guard now < freshUntil else { return EmbeddedCheck(.ask(.stale), generation: snapshot.number) }
-        let profiles = { snapshot.policy.grants?.profiles ?? [] }
-        let checker = EdgeChecker(snapshot.gate, location: location.map { ($0, profiles) })
-        guard let request, let subject = checker.subject(of: request) else {
-            let refusal = Decision.Refusal(code: .edgeRequestInvalid, subject: .nothing)
-            return EmbeddedCheck(.decided(.refuse(refusal)), generation: snapshot.number)
-        }
-        switch checker.begin(subject, at: now) {
+        guard snapshot.isFresh(at: now) else { return EmbeddedCheck(.ask(.stale), generation: snapshot.number) }
+        let checker = EdgeChecker(snapshot.gate, location: location, of: snapshot)
+        var context = EdgeCheckContext()
+        switch checker.check(request, at: now, noting: &context) {
         case .pending(let use):
             return EmbeddedCheck(.ask(EmbeddedCheck.Reason(use.reason)), generation: snapshot.number)
         case .decided(let decision):
             if decision.issuesGrants { return EmbeddedCheck(.ask(.start), generation: snapshot.number) }
-            var check = EmbeddedCheck(.decided(decision), generation: snapshot.number)
-            check.isRenewalDue = subject.question.request.method.isRenewing && decision.isRenewalDue(at: now)
-            let reuse = isReusable ? AnswerReuse(of: decision, subject.question, by: snapshot.gate, at: now) : nil
-            if let reuse = reuse?.ending(at: freshUntil, from: now) {
-                let isOneEntry = location?.isOneEntry ?? false
-                check.scope = AnswerReuse.scope(of: decision, subject, isOneEntry: isOneEntry, by: snapshot.gate)
-                check.goodUntil = reuse.last
-            }
-            return check
+            let reuse = isReusable ? snapshot.reuse(of: decision, request, context, in: location, at: now) : nil
+            return EmbeddedCheck(
+                .decided(decision),
+                generation: snapshot.number,
+                goodUntil: reuse?.last,
+                scope: reuse?.scope ?? .request,
+                isRenewalDue: request.method.isRenewing && decision.isRenewalDue(at: now)
+            )
         }
+    }
+
+    /// Refuses a request whose target, method or host cannot be read.
+    package func refuseUnreadable(at now: Timestamp) -> EmbeddedCheck {
+        let snapshot = current
+        return snapshot.isFresh(at: now) ? snapshot.refusal : EmbeddedCheck(.ask(.stale), generation: snapshot.number)
+    }
+}
+
+extension EmbeddedChecker.Snapshot {
+    /// True if the bundle is not too old to decide by.
+    fileprivate func isFresh(at now: Timestamp) -> Bool {
+        now.millisecondsSince1970 < freshUntil.load(ordering: .relaxed)
+    }
+
+    /// Returns for how long and for which requests an answer holds: no longer than the bundle is recent. `nil` for this one only.
+    fileprivate func reuse(
+        of decision: Decision,
+        _ request: borrowing EdgeCheckRequest,
+        _ context: EdgeCheckContext,
+        in location: EdgeLocation?,
+        at now: Timestamp
+    ) -> (last: Timestamp, scope: AnswerReuse.Scope)? {
+        guard let reuse = AnswerReuse.of(decision, hasGrants: context.grants != nil, by: gate, at: now) else {
+            return nil
+        }
+        let isOneEntry = location?.isOneEntry ?? false
+        let recent = Timestamp(millisecondsSince1970: freshUntil.load(ordering: .relaxed) - 1)
+        let scope = AnswerReuse.scope(of: decision, request, context, isOneEntry: isOneEntry, by: gate)
+        return (min(reuse.last, recent), scope)
+    }
+
+    /// The refusal of a request that cannot be read.
+    fileprivate var refusal: EmbeddedCheck {
+        let refusal = Decision.Refusal(code: .edgeRequestInvalid, subject: .nothing)
+        return EmbeddedCheck(.decided(.refuse(refusal)), generation: number)
     }
 }
 

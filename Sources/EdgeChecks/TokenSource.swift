@@ -120,9 +120,9 @@ package final class TokenSources: Sendable {
         return TokenSources(tokens: tokens, ofEntries: tokensOfEntries, grants: [source] + others)
     }
 
-    /// Returns the sources in which the media token may be, for the match of the catalogue.
-    package func tokens(for match: Catalogue.Finding) -> [TokenSource] {
-        guard !tokensOfEntries.isEmpty, case .entry(let entry) = match else { return tokens }
+    /// Returns the sources in which the media token may be, for an entry of the catalogue; `nil` for none.
+    package func tokens(for entry: Catalogue.Entry?) -> [TokenSource] {
+        guard !tokensOfEntries.isEmpty, let entry else { return tokens }
         return tokensOfEntries[entry] ?? tokens
     }
 
@@ -133,7 +133,9 @@ package final class TokenSources: Sendable {
         for match: Catalogue.Finding
     ) -> PresentedToken {
         var presented = PresentedToken()
-        for (number, source) in tokens(for: match).enumerated() {
+        var entry: Catalogue.Entry?
+        if case .entry(let found) = match { entry = found }
+        for (number, source) in tokens(for: entry).enumerated() {
             source.forEachValue(in: fields, target) { presented.add($0, from: number) }
         }
         return presented

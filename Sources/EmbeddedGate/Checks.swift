@@ -29,13 +29,14 @@ public func playgate_check(
         return unsafe answer.pointee.fail(Codes.invalidRequest, Result.argument)
     }
     let now = unsafe Timestamp(millisecondsSince1970: request.pointee.now)
-    let found = engine.check(
-        unsafe EdgeCheckRequest(request),
-        in: unsafe Handle.object(place, EdgeLocation.self),
-        isReusable: unsafe request.pointee.flags & UInt32(PLAYGATE_REQUEST_NOT_KEPT) == 0,
-        at: now
-    )
-    unsafe answer.pointee.fill(found, target: request.pointee.target, at: now)
+    let isReusable = unsafe request.pointee.flags & UInt32(PLAYGATE_REQUEST_NOT_KEPT) == 0
+    if let read = unsafe EdgeCheckRequest(request) {
+        let location = unsafe Handle.object(place, EdgeLocation.self)
+        let check = engine.check(read, in: location, isReusable: isReusable, at: now)
+        unsafe answer.pointee.fill(check, target: request.pointee.target, at: now)
+    } else {
+        unsafe answer.pointee.fill(engine.refuseUnreadable(at: now), target: request.pointee.target, at: now)
+    }
     unsafe answer.pointee.trace(request.pointee.traceparent)
     return Result.ok
 }
@@ -110,6 +111,11 @@ private struct CallerReport: EdgeReport, @unchecked Sendable {
             if let slice = unsafe request.pointee.grants?[place] { unsafe presented.add(slice.text) }
         }
         return presented
+    }
+
+    func origin(_ authority: URIAuthority?) -> EdgeOrigin {
+        // A caller's text has no blanks.
+        unsafe .own(scheme: RequestURI.Scheme(reported: request.pointee.scheme.text(usually: "https")))
     }
 
     func report(of fact: RequestFact) -> ReportedFact {

@@ -8,8 +8,7 @@ internal import Encodings
 extension RefusalReason {
     /// True if a token is refused so whose bytes were changed on its way.
     var isOfChangedBytes: Bool {
-        self == .untrustedSignature || self == .invalidBase64 || self == .invalidSignatureEncoding
-            || self == .signatureLength
+        self == .invalidBase64 || self == .invalidSignatureEncoding
     }
 }
 

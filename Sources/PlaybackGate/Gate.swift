@@ -141,7 +141,7 @@ public final class Gate: Sendable {
     ///   - request: The media, the token and the client.
     ///   - now: The time of receipt.
     public func begin(_ request: PlaybackRequest, at now: Timestamp) -> Step {
-        begin(request, catalogue.find(request.target, host: request.host), fault: nil, grants: nil, at: now)
+        begin(request, catalogue.find(request.target, host: request.host), at: now)
     }
 
     /// Looks up a path in the catalogue. From another module, ``catalogue`` would be copied with the references in it, which all
@@ -224,43 +224,23 @@ public final class Gate: Sendable {
         }
     }
 
-    /// A request, and the facts that were found about it before.
-    package struct Question: Sendable {
-        package let request: PlaybackRequest
-        /// The result of the catalogue lookup.
-        package let finding: Catalogue.Finding
-        /// The fault of the presented credentials, if one is known.
-        let fault: DenyCode?
-        /// The grants that the request shows; `nil` for none.
-        package let grants: ShownGrants?
-
-        package init(
-            _ request: PlaybackRequest,
-            _ finding: Catalogue.Finding,
-            fault: DenyCode? = nil,
-            grants: ShownGrants? = nil
-        ) {
-            self.request = request
-            self.finding = finding
-            self.fault = fault
-            self.grants = grants
-        }
-    }
-
-    package func begin(_ question: Question, at now: Timestamp) -> Step {
-        begin(question.request, question.finding, fault: question.fault, grants: question.grants, at: now)
-    }
-
-    /// See ``Question`` for the parameters. They are no question, which would have to copy them.
-    private func begin(
+    /// Decides as far as is possible without waiting, with what was found out about a request before.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - match: The result of the catalogue lookup.
+    ///   - fault: The fault of the presented credentials; `nil` if none is known.
+    ///   - shown: The grants that the request presents; `nil` for none.
+    ///   - now: The time of receipt.
+    package func begin(
         _ request: PlaybackRequest,
-        _ finding: Catalogue.Finding,
-        fault: DenyCode?,
-        grants shown: ShownGrants?,
+        _ match: Catalogue.Finding,
+        fault: DenyCode? = nil,
+        grants shown: ShownGrants? = nil,
         at now: Timestamp
     ) -> Step {
         let start = observedTime
-        switch examine(request, finding, fault, shown, at: now) {
+        switch examine(request, match, fault, shown, at: now) {
         case .decided(let decision): return .decided(finish(decision, request, now, start))
         case .use(let examined): return .pending(PendingUse(request, .use(examined), now, start))
         case .grant(let use): return .pending(PendingUse(request, .grant(use), now, start))

@@ -97,6 +97,7 @@ public struct PlaybackRequest: Hashable, Sendable {
     }
 
     /// Creates the request of a client that an edge asks for.
+    @inlinable
     package init(
         path: Substring,
         method: Method,

@@ -103,7 +103,7 @@ struct SameCodeTests {
             facts.headers = HeaderList(request.headers)
             shown = ShownGrants(facts, first: first[...], others: grants.dropFirst().map { $0[...] })
         }
-        switch gate.begin(Gate.Question(asked, finding, fault: fault, grants: shown), at: request.now) {
+        switch gate.begin(asked, finding, fault: fault, grants: shown, at: request.now) {
         case .pending: return "ask"
         case .decided(.allow(let allowance)):
             switch allowance.reason {

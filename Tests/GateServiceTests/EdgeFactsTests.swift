@@ -17,7 +17,7 @@ import struct HTTPServer.HTTPFields
 @Suite struct `The facts of a request` {
     /// What a dialect's fields say.
     private struct Told {
-        let origin: EdgeOrigin
+        let origin: (scheme: RequestURI.Scheme?, authority: URIAuthority?)
         let facts: RequestFacts
 
         var uri: RequestURI { facts.uri }
@@ -33,7 +33,12 @@ import struct HTTPServer.HTTPFields
         let found = EdgeFields(HTTPFields(HTTPHeaders(fields)), HTTPFieldNames(dialect.row, sources))
         let parsed = try #require(ParsedTarget(target[...], tokens: sources.targetNames))
         let report = EdgeFieldReport(found, parsed, sentTarget: target[...], dialect.row, sources, forwardedFor)
-        let origin = report.origin(found.value(.host).flatMap { URIAuthority($0) })
+        let authority = found.value(.host).flatMap { URIAuthority($0) }
+        let origin: (scheme: RequestURI.Scheme?, authority: URIAuthority?) =
+            switch report.origin(authority) {
+            case .own(let scheme): (scheme, authority)
+            case .other(let scheme, let authority): (scheme, authority)
+            }
         let uri = try #require(
             RequestURI(parsed.withoutTokens, scheme: origin.scheme, parsed: origin.authority, form: .asIs)
         )

@@ -280,7 +280,12 @@ import struct HTTPServer.HTTPFields
         let found = EdgeFields(fields, HTTPFieldNames(dialect.row, sources))
         let parsed = try #require(ParsedTarget(target))
         let report = EdgeFieldReport(found, parsed, sentTarget: target, dialect.row, sources, .oneAddress)
-        let origin = report.origin(found.value(.host).flatMap { URIAuthority($0) })
+        let authority = found.value(.host).flatMap { URIAuthority($0) }
+        let origin: (scheme: RequestURI.Scheme?, authority: URIAuthority?) =
+            switch report.origin(authority) {
+            case .own(let scheme): (scheme, authority)
+            case .other(let scheme, let authority): (scheme, authority)
+            }
         var facts = RequestFacts(uri: try #require(RequestURI(target)))
         facts.client = report
         // Caddy does not say who asks over a unix socket, as in this test.

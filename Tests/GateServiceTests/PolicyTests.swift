@@ -99,15 +99,14 @@ import Testing
         _ grant: String,
         _ now: Timestamp
     ) -> String {
-        let request = ParsedTarget(path[...]).map { target in
-            EdgeCheckRequest(
-                target,
-                method: .get,
-                authority: URIAuthority("cdn.example"),
-                form: .resolved,
-                report: Report(token: token, grant: grant)
-            )
-        }
+        guard let target = ParsedTarget(path[...]) else { return "edge_request_invalid" }
+        let request = EdgeCheckRequest(
+            target,
+            method: .get,
+            authority: URIAuthority("cdn.example"),
+            form: .resolved,
+            report: Report(token: token, grant: grant)
+        )
         switch engine.check(request, at: now).outcome {
         case .ask: return "ask"
         case .decided(.allow(let allowance)): return allowance.reason.name

@@ -153,7 +153,7 @@ struct StreamHistory {
         let (target, id) = (random.pick(targets), random.once(in: 3) ? "p" : nil)
         for _ in 0..<(random.once(in: 4) ? 3 : 1) {
             let request = PlaybackRequest(target, token: token, playbackID: id)
-            let decision = await decide(Gate.Question(request, gate.catalogue.find(target)), at: gate)
+            let decision = await decide(request, at: gate)
             guard let issued = decision.newGrants.first else {
                 count(decision.word)
                 continue
@@ -241,7 +241,7 @@ struct StreamHistory {
                 if let token = playbacks[index].token {
                     let request = PlaybackRequest(.path(Self.open), token: token)
                     let gate = gates[0]
-                    let decision = await decide(Gate.Question(request, gate.catalogue.find(request.target)), at: gate)
+                    let decision = await decide(request, at: gate)
                     count(decision.isAllowed ? "within its life" : decision.word)
                     if decision.isAllowed { playing.insert(playbacks[index].session) }
                 }
@@ -271,12 +271,15 @@ struct StreamHistory {
     private mutating func check(_ grant: String, _ path: String, at gate: Gate) async -> Decision {
         let target = PlaybackRequest.Target.path(path)
         let request = PlaybackRequest(target, token: nil)
-        let question = Gate.Question(request, gate.catalogue.find(target), grants: Self.shown(grant, path))
-        return await decide(question, at: gate)
+        return await decide(request, grants: Self.shown(grant, path), at: gate)
     }
 
-    private mutating func decide(_ question: Gate.Question, at gate: Gate) async -> Decision {
-        switch gate.begin(question, at: received()) {
+    private mutating func decide(
+        _ request: PlaybackRequest,
+        grants: ShownGrants? = nil,
+        at gate: Gate
+    ) async -> Decision {
+        switch gate.begin(request, gate.catalogue.find(request.target), grants: grants, at: received()) {
         case .decided(let decision): decision
         case .pending(let use): await gate.complete(use)
         }

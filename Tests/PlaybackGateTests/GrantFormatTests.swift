@@ -96,8 +96,8 @@ private struct NetworksSample {
         let request = PlaybackRequest(.path(path), token: nil)
         let uri = try #require(RequestURI(path[...], scheme: .https, authority: "cdn.example"))
         let shown = ShownGrants(RequestFacts(uri: uri, method: "GET"), first: grant[...])
-        let question = Gate.Question(request, gate.catalogue.find(request.target), grants: shown)
-        switch gate.begin(question, at: Self.time.adding(seconds: seconds)) {
+        let match = gate.catalogue.find(request.target)
+        switch gate.begin(request, match, grants: shown, at: Self.time.adding(seconds: seconds)) {
         case .decided(let decision): return decision
         case .pending(let use): return await gate.complete(use)
         }

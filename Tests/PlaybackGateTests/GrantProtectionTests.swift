@@ -214,12 +214,8 @@ private struct NeighbourGate {
         let uri = try #require(RequestURI(path[...], scheme: .https, authority: host[...]))
         let shown = ShownGrants(RequestFacts(uri: uri, method: "GET"), first: grant[...])
         let target = PlaybackRequest.Target.path(path)
-        let question = Gate.Question(
-            PlaybackRequest(target, token: nil),
-            gate.catalogue.find(target, host: host[...]),
-            grants: shown
-        )
-        switch gate.begin(question, at: Self.time.adding(seconds: seconds)) {
+        let (request, match) = (PlaybackRequest(target, token: nil), gate.catalogue.find(target, host: host[...]))
+        switch gate.begin(request, match, grants: shown, at: Self.time.adding(seconds: seconds)) {
         case .decided(let decision): return decision
         case .pending(let use): return await gate.complete(use)
         }

@@ -114,8 +114,7 @@ struct GrantingSample {
             shown = ShownGrants(facts, first: grants[0][...], others: others)
         }
         let now = Self.time.adding(seconds: seconds)
-        let question = Gate.Question(request, gate.catalogue.find(request.target), grants: shown)
-        switch gate.begin(question, at: now) {
+        switch gate.begin(request, gate.catalogue.find(request.target), grants: shown, at: now) {
         case .decided(let decision): return decision
         case .pending(let use): return await gate.complete(use)
         }

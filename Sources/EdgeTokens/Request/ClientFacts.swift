@@ -44,6 +44,9 @@ package enum ReportedFact: Sendable {
 /// The reports of an edge about a client and its connection. Each is read and parsed when a restriction needs it: a fact that
 /// cannot be parsed is unknown, and refuses only the grant that needs it.
 package protocol ClientFacts: HeaderFields {
+    /// True if the client's header fields are known.
+    var hasHeaders: Bool { get }
+
     /// Returns what the edge reports about a fact.
     ///
     /// - Parameter fact: A fact about the client or its connection, or the scheme or the host.
@@ -51,6 +54,9 @@ package protocol ClientFacts: HeaderFields {
 }
 
 extension ClientFacts {
+    /// The client's header fields; `nil` if they are not known.
+    var headers: (any HeaderFields)? { hasHeaders ? self : nil }
+
     /// The client's address, with or without a port.
     package var clientAddress: IPAddress? { report(of: .clientAddress).parsed { IPAddress(reported: $0) } }
 

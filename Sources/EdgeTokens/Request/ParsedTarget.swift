@@ -6,17 +6,31 @@ internal import Encodings
 /// The target that a client requested from an edge, parsed once: a path and a query, both undecoded.
 package struct ParsedTarget: Sendable {
     /// The path without its token segments, with its leading `/`.
-    package internal(set) var path: Substring
-    /// The path as it was sent, but for the packages of signed URIs.
-    package let sentPath: Substring
+    package let path: Substring
     /// The text after the first `?`, but for the packages of signed URIs; `nil` if there is none.
     package let query: Substring?
-    /// The packages of signed URIs that were cut out of the target.
-    package private(set) var packages: [Substring] = []
     /// True if edge, gate and origin could read the path differently, because of its token segments.
-    package internal(set) var isAmbiguous: Bool
-    /// The names of the query parameters that carry tokens.
-    private var secretParameters: [String] = []
+    package let isAmbiguous: Bool
+    /// What carries tokens; `nil` for a target that none are looked for in.
+    private let tokens: Tokens?
+
+    /// The parts of a target that carry tokens. This is a class, so that a target without them stays small.
+    private final class Tokens: Sendable {
+        let sentPath: Substring
+        let packages: [Substring]
+        let parameters: [String]
+
+        init(sentPath: Substring, packages: [Substring], parameters: [String]) {
+            self.sentPath = sentPath
+            self.packages = packages
+            self.parameters = parameters
+        }
+    }
+
+    /// The path as it was sent, but for the packages of signed URIs.
+    package var sentPath: Substring { tokens?.sentPath ?? path }
+    /// The packages of signed URIs that were cut out of the target.
+    package var packages: [Substring] { tokens?.packages ?? [] }
 
     /// The largest target, in bytes.
     package static let maximumSize = 24 * 1024
@@ -29,39 +43,47 @@ package struct ParsedTarget: Sendable {
     ///
     /// - Parameter isAmbiguous: True if the caller has cut token segments out that make the path ambiguous.
     package init?(_ target: Substring, isAmbiguous: Bool = false) {
-        self.isAmbiguous = isAmbiguous
-        let bytes = target.utf8.span
-        guard 1...Self.maximumSize ~= bytes.count, bytes[0] == UInt8(ascii: "/") else { return nil }
-        if URIPath.isPlain(bytes) {
-            (path, sentPath) = (target, target)
-            query = nil
-            return
-        }
-        guard !bytes.hasForbiddenByte else { return nil }
-        if let mark = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0) {
-            let end = target.utf8.index(target.startIndex, offsetBy: mark)
-            sentPath = target[..<end]
-            query = target[target.utf8.index(after: end)...]
-        } else {
-            sentPath = target
-            query = nil
-        }
-        path = sentPath
+        guard let parts = Self.split(target) else { return nil }
+        self.init(path: parts.path, query: parts.query, isAmbiguous: isAmbiguous, tokens: nil)
     }
 
     /// Splits a target, and cuts out what carries tokens: packages of signed URIs before anything else looks at it, then segments.
     ///
     /// `nil` also if servers could read differently what is left of a package.
     package init?(_ target: Substring, tokens names: TokenNames) {
+        var (rest, packages): (Substring, [Substring]) = (target, [])
         if let attribute = names.package {
             guard let cut = attribute.cutPlainly(target) else { return nil }
-            self.init(cut.target)
-            packages = cut.packages
-        } else {
-            self.init(target)
+            (rest, packages) = (cut.target, cut.packages)
         }
-        secretParameters = names.parameters
-        removeSegments(names.segments)
+        guard let parts = Self.split(rest) else { return nil }
+        let kept = parts.path.removingSegments(names.segments)
+        // Parameters are cut out of a query only.
+        let isPlain = kept == nil && packages.isEmpty && (parts.query == nil || names.parameters.isEmpty)
+        self.init(
+            path: kept?.path ?? parts.path,
+            query: parts.query,
+            isAmbiguous: kept?.isAmbiguous ?? false,
+            tokens: isPlain ? nil : Tokens(sentPath: parts.path, packages: packages, parameters: names.parameters)
+        )
+    }
+
+    private init(path: Substring, query: Substring?, isAmbiguous: Bool, tokens: Tokens?) {
+        self.path = path
+        self.query = query
+        self.isAmbiguous = isAmbiguous
+        self.tokens = tokens
+    }
+
+    /// Returns the path and the query of a target in its one form; `nil` if it has another.
+    private static func split(_ target: Substring) -> (path: Substring, query: Substring?)? {
+        let bytes = target.utf8.span
+        guard 1...maximumSize ~= bytes.count, bytes[0] == UInt8(ascii: "/") else { return nil }
+        if URIPath.isPlain(bytes) { return (target, nil) }
+        guard !bytes.hasForbiddenByte else { return nil }
+        guard let mark = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0) else { return (target, nil) }
+        let end = target.utf8.index(target.startIndex, offsetBy: mark)
+        return (target[..<end], target[target.utf8.index(after: end)...])
     }
 
     /// The names by which a target carries tokens.
@@ -84,9 +106,10 @@ package struct ParsedTarget: Sendable {
     /// The target without tokens: the path without token segments, and the query without the parameters that carry tokens.
     package var withoutTokens: Substring {
         guard let query, !query.isEmpty else { return path }
+        let parameters = tokens?.parameters ?? []
         var kept: [Substring] = []
         query.forEachPart(of: UInt8(ascii: "&")) { pair in
-            if !secretParameters.contains(where: { pair.after(name: $0) != nil }) { kept.append(pair) }
+            if !parameters.contains(where: { pair.after(name: $0) != nil }) { kept.append(pair) }
         }
         return kept.isEmpty ? path : "\(path)?\(kept.joined(separator: "&"))"[...]
     }

@@ -7,63 +7,106 @@ public struct RequestFacts: Sendable {
     public var uri: RequestURI
     /// The method, in the client's case; `nil` if it is unknown.
     public var method: Substring?
-    /// The header fields of the request; `nil` if they are unknown.
-    public var headers: (any HeaderFields)?
-    /// The facts about the client and its connection that an edge reports, which are parsed when a restriction needs them.
+    /// The facts that an edge reports, which are parsed when a restriction needs them.
     package var client: (any ClientFacts)?
-    private var given = GivenFacts()
+    /// The facts that the caller gives in parsed form; `nil` for none, so that a check of an edge copies no more than a reference.
+    private var given: GivenFacts?
 
-    /// The facts about the client and its connection that the caller gives in parsed form.
-    private struct GivenFacts: Sendable {
-        var address: IPAddress?
-        var asn: UInt32?
-        var alpn = TLSFact.unknown
-        var key = TLSFact.unknown
-        var countries: [String]?
-        var position: Position?
+    private final class GivenFacts: Sendable {
+        let headers: (any HeaderFields)?
+        let address: IPAddress?
+        let asn: UInt32?
+        let alpn: TLSFact
+        let key: TLSFact
+        let countries: [String]?
+        let position: Position?
+
+        init(
+            headers: (any HeaderFields)? = nil,
+            address: IPAddress? = nil,
+            asn: UInt32? = nil,
+            alpn: TLSFact = .unknown,
+            key: TLSFact = .unknown,
+            countries: [String]? = nil,
+            position: Position? = nil
+        ) {
+            self.headers = headers
+            self.address = address
+            self.asn = asn
+            self.alpn = alpn
+            self.key = key
+            self.countries = countries
+            self.position = position
+        }
+    }
+
+    /// The header fields of the request; `nil` if they are unknown.
+    public var headers: (any HeaderFields)? {
+        get { given?.headers ?? client?.headers }
+        set { give(headers: .some(newValue)) }
     }
 
     /// The address of the client; `nil` if it is unknown.
     public var clientAddress: IPAddress? {
-        get { given.address ?? client?.clientAddress }
-        set { given.address = newValue }
+        get { given?.address ?? client?.clientAddress }
+        set { give(address: .some(newValue)) }
     }
 
     /// The number of the client's autonomous system; `nil` if it is unknown.
     public var clientASN: UInt32? {
-        get { given.asn ?? client?.clientASN }
-        set { given.asn = newValue }
+        get { given?.asn ?? client?.clientASN }
+        set { give(asn: .some(newValue)) }
     }
 
     /// The protocol id that the connection negotiated by ALPN (RFC 7301), such as `h2`.
     public var alpn: TLSFact {
-        get { given.alpn == .unknown ? client?.alpn ?? .unknown : given.alpn }
-        set { given.alpn = newValue }
+        get { given.map(\.alpn).flatMap { $0 == .unknown ? nil : $0 } ?? client?.alpn ?? .unknown }
+        set { give(alpn: newValue) }
     }
 
     /// The client's key of the TLS connection, as DER of a `SubjectPublicKeyInfo`.
     public var clientKey: TLSFact {
-        get { given.key == .unknown ? client?.clientKey ?? .unknown : given.key }
-        set { given.key = newValue }
+        get { given.map(\.key).flatMap { $0 == .unknown ? nil : $0 } ?? client?.clientKey ?? .unknown }
+        set { give(key: newValue) }
     }
 
     /// The codes of the client's country and subdivision (ISO 3166), such as `US`, `USA` and `US-CA`; `nil` if they are unknown.
     public var countries: [String]? {
-        get { given.countries ?? client?.countries }
-        set { given.countries = newValue }
+        get { given?.countries ?? client?.countries }
+        set { give(countries: .some(newValue)) }
     }
 
     /// The position of the client; `nil` if it is unknown.
     public var position: Position? {
-        get { given.position ?? client?.position }
-        set { given.position = newValue }
+        get { given?.position ?? client?.position }
+        set { give(position: .some(newValue)) }
+    }
+
+    private mutating func give(
+        headers: (any HeaderFields)?? = nil,
+        address: IPAddress?? = nil,
+        asn: UInt32?? = nil,
+        alpn: TLSFact? = nil,
+        key: TLSFact? = nil,
+        countries: [String]?? = nil,
+        position: Position?? = nil
+    ) {
+        given = GivenFacts(
+            headers: headers ?? given?.headers,
+            address: address ?? given?.address,
+            asn: asn ?? given?.asn,
+            alpn: alpn ?? given?.alpn ?? .unknown,
+            key: key ?? given?.key ?? .unknown,
+            countries: countries ?? given?.countries,
+            position: position ?? given?.position
+        )
     }
 
     /// Creates the facts of a request.
     public init(uri: RequestURI, method: Substring? = nil, clientAddress: IPAddress? = nil) {
         self.uri = uri
         self.method = method
-        given.address = clientAddress
+        if let clientAddress { given = GivenFacts(address: clientAddress) }
     }
 
     /// Returns a fact that a restriction needs and that is not known, with the reason.

@@ -5,19 +5,21 @@ internal import Encodings
 
 // Tokens in segments of paths: `/vod/t=TOKEN/movie.ts` is `/vod/movie.ts` to the catalogue.
 
-extension ParsedTarget {
-    /// Removes the segments that may contain a token from the path.
+extension Substring {
+    /// Returns this path without the segments that may contain a token; `nil` if it has none of them.
     ///
     /// Edges decode a path and resolve its dot segments before they look for a token; removing the token first gives
     /// another path, for example for `/vod/premium/t=/../movie.ts`. Both orders agree only if decoding and resolving change
     /// nothing near a token. Therefore a path with a token segment is ambiguous if it has an empty or a dot segment
     /// anywhere, if the prefix is percent-encoded, or if the token has other characters than those of URL-safe Base64 and
     /// compact JOSE. A slash, for example, would end the segment once it is decoded.
-    mutating func removeSegments(_ prefixes: [String]) {
-        guard !prefixes.isEmpty, sentPath.mayHaveSegment(prefixes) else { return }
+    ///
+    /// - Returns: The rest, and whether it is ambiguous.
+    func removingSegments(_ prefixes: [String]) -> (path: Substring, isAmbiguous: Bool)? {
+        guard !prefixes.isEmpty, mayHaveSegment(prefixes) else { return nil }
         var kept = ""
         var (hasToken, isUnclear) = (false, false)
-        var segments = SegmentIterator(sentPath)
+        var segments = SegmentIterator(self)
         while let segment = segments.next() {
             let decoded = segment.text.percentDecoded
             guard let prefix = prefixes.first(where: { (decoded?[...] ?? segment.text).hasBytePrefix($0) }) else {
@@ -31,9 +33,7 @@ extension ParsedTarget {
             let isPlain = segment.text.hasBytePrefix(prefix)
             isUnclear = isUnclear || !isPlain || !(decoded?[...].isTokenSegment(behind: prefix) ?? false)
         }
-        guard hasToken else { return }
-        path = kept.isEmpty ? "/" : kept[...]
-        isAmbiguous = isUnclear
+        return hasToken ? (kept.isEmpty ? "/" : kept[...], isUnclear) : nil
     }
 }
 

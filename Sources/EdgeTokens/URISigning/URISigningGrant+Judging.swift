@@ -47,6 +47,7 @@ extension URISigningGrant {
             return GrantRefusal(.renewalInvalid, member: claims.transport == nil ? .life : .transport)
         case .container: return containerRefusal(facts.uri)
         case .address:
+            if case .absent = network { return nil }
             return network.contains(facts.clientAddress) ? nil : GrantRefusal(.addressMismatch, member: claim)
         case .subject: return isSubjectAcceptable ? nil : GrantRefusal(.subjectInvalid, member: claim)
         case .identifier:

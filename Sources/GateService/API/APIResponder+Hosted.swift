@@ -132,7 +132,7 @@ extension APIResponder {
         _ answer: @escaping @Sendable (IssuedGrant) -> APIAnswer
     ) throws(APIRefusal) -> Outcome {
         try takeRoom(for: 1)
-        switch call.gate.begin(Gate.Question(request, .entry(entry)), at: call.time) {
+        switch call.gate.begin(request, .entry(entry), at: call.time) {
         case .decided(let decision):
             inFlight.release(1)
             return .now(answer(try Self.signed(decision)))

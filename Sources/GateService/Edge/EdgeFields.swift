@@ -170,20 +170,17 @@ final class EdgeFieldReport: EdgeReport {
     }
 
     func origin(_ authority: URIAuthority?) -> EdgeOrigin {
-        guard row.url != nil, !fields.isRepeated(.url), let url = fields.value(.url) else {
-            return fields.isRepeated(.url)
-                ? EdgeOrigin(scheme: nil, authority: nil) : EdgeOrigin(scheme: reportedScheme, authority: authority)
-        }
+        let unknown = EdgeOrigin.other(scheme: nil, authority: nil)
+        if fields.isRepeated(.url) { return unknown }
+        guard row.url != nil, let url = fields.value(.url) else { return .own(scheme: reportedScheme) }
         // The edge contradicts itself unless the URL has the target, the scheme and the host.
-        guard let whole = AbsoluteURL(url, target: sentTarget), isScheme(whole.scheme) else {
-            return EdgeOrigin(scheme: nil, authority: nil)
-        }
-        guard let authority else { return EdgeOrigin(scheme: whole.scheme, authority: whole.authority) }
+        guard let whole = AbsoluteURL(url, target: sentTarget), isScheme(whole.scheme) else { return unknown }
+        guard let authority else { return .other(scheme: whole.scheme, authority: whole.authority) }
         // The host of a request may be reported without its port, as nginx does with `$host`.
         let ports = [authority.port, whole.authority.port].map { $0 == whole.scheme.defaultPort ? nil : $0 }
         let isSame =
             authority.host.utf8.elementsEqual(whole.authority.host.utf8) && (ports[0] == nil || ports[0] == ports[1])
-        return EdgeOrigin(scheme: whole.scheme, authority: isSame ? whole.authority : nil)
+        return .other(scheme: whole.scheme, authority: isSame ? whole.authority : nil)
     }
 
     /// True if the edge reports no other scheme.

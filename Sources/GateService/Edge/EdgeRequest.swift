@@ -22,14 +22,12 @@ struct EdgeRequest {
     ///   - method: The method of the check.
     ///   - fields: Its header fields.
     ///   - rest: The target of the check after the endpoint.
-    ///   - client: The caller, for the log.
     init?(
         _ method: HTTPMethod,
         _ fields: HTTPFields,
         rest: Substring,
         _ dialect: EdgeDialect,
-        _ rules: EdgeRules,
-        _ client: PlaybackRequest.Client
+        _ rules: EdgeRules
     ) {
         let (row, names) = rules.reading(dialect)
         let found = EdgeFields(fields, names)
@@ -58,7 +56,6 @@ struct EdgeRequest {
             isPartial: found.isPartial,
             form: row.form,
             canRedirect: !parsed.packages.isEmpty && rules.redirects(dialect, parsed.sentPath),
-            client: client,
             report: EdgeFieldReport(found, parsed, sentTarget: target, row, rules.sources, rules.forwardedFor)
         )
     }

@@ -132,27 +132,49 @@ struct EdgeResponder: BodilessService {
             return .last(refuse(.peerNotTrusted, unread, snapshot.gate, at: now))
         }
         guard let (dialect, rest) = found, rules.answers(dialect),
-            let request = EdgeRequest(method, fields, rest: rest, dialect, rules, client)
+            let request = EdgeRequest(method, fields, rest: rest, dialect, rules)
         else { return .now(refuse(.edgeRequestInvalid, unread, snapshot.gate, at: now)) }
-        let checker = EdgeChecker(snapshot.gate)
-        guard let subject = checker.subject(of: request.check) else {
-            let path = PlaybackRequest(.path(request.check.target.path), token: nil, client: client)
-            return .now(refuse(.edgeRequestInvalid, path, snapshot.gate, at: now))
+        let check = Check(rules: rules, dialect: dialect, request: request, client: client, now: now)
+        guard inFlight.take() else {
+            metrics.countOverload()
+            let refusal = Decision.Refusal(code: .overloaded, subject: .nothing)
+            return .now(answer(.refuse(refusal), nil, check, snapshot.gate))
         }
-        let check = Check(rules: rules, dialect: dialect, request: request, now: now)
-        let reply = decide(subject, check, snapshot)
-        // A path without its token segments is another one than that of the head.
-        if let miss, case .now(let answer) = reply, request.check.target.path.utf8.count == miss.key.path.utf8.count {
-            keep(answer, miss, subject, check, fields, snapshot.gate)
+        return decide(check, fields, snapshot, miss)
+    }
+
+    /// Decides a check in flight, and keeps the answer if there is a miss to keep it for.
+    private func decide(
+        _ check: Check,
+        _ fields: HTTPFields,
+        _ snapshot: LiveGate.Snapshot,
+        _ miss: EdgeMemo.Miss?
+    ) -> Reply {
+        let (gate, target) = (snapshot.gate, check.request.check.target)
+        var context = EdgeCheckContext()
+        switch EdgeChecker(gate).check(check.request.check, from: check.client, at: check.now, noting: &context) {
+        case .decided(let decision):
+            inFlight.release()
+            let answer = answer(decision, context, check, gate)
+            // A path without its token segments is another one than that of the head.
+            if let miss, target.path.utf8.count == miss.key.path.utf8.count {
+                keep(answer, miss, context, check, fields, gate)
+            }
+            return .now(answer)
+        case .pending(let use):
+            let pending = gate.awaited(use) { [context] decision in
+                inFlight.release()
+                return answer(decision, context, check, gate)
+            }
+            return .later(pending)
         }
-        return reply
     }
 
     /// Keeps an answer, if it is that for all files of the folder. It is given as long as it would say the same.
     private func keep(
         _ answer: EdgeAnswer,
         _ miss: EdgeMemo.Miss,
-        _ subject: borrowing EdgeCheckSubject,
+        _ context: EdgeCheckContext,
         _ check: Check,
         _ fields: HTTPFields,
         _ gate: Gate
@@ -160,8 +182,8 @@ struct EdgeResponder: BodilessService {
         let seconds = answer.keeping.seconds
         guard answer.status == 200, answer.grant == nil, seconds == 0 || seconds == check.rules.cacheCeiling,
             answer.decision.isRepeatable,
-            let reuse = AnswerReuse(of: answer.decision, subject.question, by: gate, at: check.now),
-            AnswerReuse.scope(of: answer.decision, subject, by: gate) == .folder
+            let reuse = AnswerReuse.of(answer.decision, hasGrants: context.grants != nil, by: gate, at: check.now),
+            AnswerReuse.scope(of: answer.decision, check.request.check, context, by: gate) == .folder
         else { return }
         let end = reuse.last.advanced(byMilliseconds: -1000 * seconds)
         guard check.now <= end else { return }
@@ -170,41 +192,12 @@ struct EdgeResponder: BodilessService {
         }
     }
 
-    /// Decides a check, if there is room for another one in flight.
-    private func decide(
-        _ subject: borrowing EdgeCheckSubject,
-        _ check: Check,
-        _ snapshot: LiveGate.Snapshot
-    ) -> Reply {
-        let (question, gate) = (subject.question, snapshot.gate)
-        let answered = Answered(
-            question: question,
-            tokenSources: subject.tokenSources,
-            sources: check.rules.sources.tokens(for: question.finding)
-        )
-        guard inFlight.take() else {
-            metrics.countOverload()
-            let refusal = Decision.Refusal(code: .overloaded, subject: .nothing)
-            return .now(answer(.refuse(refusal), answered, check, gate))
-        }
-        switch gate.begin(question, at: check.now) {
-        case .decided(let decision):
-            inFlight.release()
-            return .now(answer(decision, answered, check, gate))
-        case .pending(let use):
-            let pending = gate.awaited(use) { decision in
-                inFlight.release()
-                return answer(decision, answered, check, gate)
-            }
-            return .later(pending)
-        }
-    }
-
     /// A check in the course of its answer.
     private struct Check {
         let rules: EdgeRules
         let dialect: EdgeDialect
         let request: EdgeRequest
+        let client: PlaybackRequest.Client
         let now: Timestamp
 
         /// Returns the target with a signed URI's token in its query; `nil` if it had no grants.
@@ -216,22 +209,18 @@ struct EdgeResponder: BodilessService {
         }
     }
 
-    /// The question of a check, and the sources of its media token.
-    private struct Answered {
-        let question: Gate.Question
-        let tokenSources: UInt16
-        let sources: [TokenSource]
-    }
-
-    private func answer(_ decision: Decision, _ answered: Answered, _ check: Check, _ gate: Gate) -> EdgeAnswer {
-        let reuse =
-            check.request.isKeyWhole
-            ? AnswerReuse(of: decision, answered.question, by: gate, at: check.now) : nil
+    /// Returns the answer to a check.
+    ///
+    /// - Parameter context: What was found out about the request; `nil` if it was not looked at.
+    private func answer(_ decision: Decision, _ context: EdgeCheckContext?, _ check: Check, _ gate: Gate) -> EdgeAnswer
+    {
+        let (isReusable, hasGrants) = (check.request.isKeyWhole, context?.grants != nil)
+        let reuse = isReusable ? AnswerReuse.of(decision, hasGrants: hasGrants, by: gate, at: check.now) : nil
         let answer = EdgeAnswer(
             decision: decision,
-            trace: check.request.check.client.trace,
-            shownIn: answered.tokenSources,
-            sources: answered.sources,
+            trace: check.client.trace,
+            shownIn: context?.tokenSources ?? 0,
+            sources: check.rules.sources.tokens(for: decision.subject.entry),
             keeping: EdgeAnswer.Keeping(
                 seconds: reuse?.seconds(from: check.now, atMost: check.rules.cacheCeiling) ?? 0,
                 varying: check.dialect.row.varying,

@@ -30,13 +30,11 @@ struct ManifestRequest {
     /// - Parameters:
     ///   - isTrusted: True if the peer is a proxy whose facts are to be believed.
     ///   - isSecure: True if the listener uses TLS.
-    ///   - client: The caller, for the log.
     init?(
         _ request: HTTPRequest,
         _ settings: ManifestSettings,
         isTrusted: Bool,
-        isSecure: Bool,
-        _ client: PlaybackRequest.Client
+        isSecure: Bool
     ) {
         let (head, sources) = (request.head, settings.sources)
         guard let target = ParsedTarget(head.uri[...], tokens: sources.targetNames),
@@ -49,7 +47,6 @@ struct ManifestRequest {
             method: PlaybackRequest.Method(head.method),
             authority: authority,
             form: .asIs,
-            client: client,
             report: EdgeFieldReport(
                 found,
                 target,

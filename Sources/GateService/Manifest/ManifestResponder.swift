@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import EdgeChecks
+internal import EdgeTokens
 internal import GateMetrics
 internal import HTTPServer
 internal import MediaTokens
@@ -109,7 +110,7 @@ struct ManifestResponder: HTTPService {
         // A target that cannot be parsed is not logged: it may contain a token.
         let unread = PlaybackRequest(.path("/"), token: nil, client: call.client)
         let isTrusted = settings.peers.trusts(request.connection, snapshot: snapshot.number)
-        guard let found = ManifestRequest(request, settings, isTrusted: isTrusted, isSecure: isSecure, call.client)
+        guard let found = ManifestRequest(request, settings, isTrusted: isTrusted, isSecure: isSecure)
         else { return refuse(.edgeRequestInvalid, unread, snapshot.gate, call, into: &output) }
         guard let uri = found.uri, uri.query != nil, !found.check.target.isAmbiguous else {
             var path = PlaybackRequest(.path(found.check.target.path), token: nil, client: call.client)
@@ -120,18 +121,13 @@ struct ManifestResponder: HTTPService {
             output.write(refusal(APIRefusal(.notServed), call, .notServed))
             return nil
         }
-        guard let subject = EdgeChecker(snapshot.gate).subject(of: found.check) else {
-            return refuse(.edgeRequestInvalid, unread, snapshot.gate, call, into: &output)
-        }
-        let question = subject.question
-        let fetch = ManifestFetch(uri: uri, grants: question.grants, target: found.check.target)
-        return decide(question, fetch, call, snapshot, into: &output)
+        return decide(found.check, uri, call, snapshot, into: &output)
     }
 
     /// Decides, if there is room for another fetch: a token is not used up by a request that cannot be answered.
     private func decide(
-        _ question: Gate.Question,
-        _ fetch: ManifestFetch,
+        _ request: EdgeCheckRequest,
+        _ uri: RequestURI,
         _ call: Call,
         _ snapshot: LiveGate.Snapshot,
         into output: inout HTTPOutput
@@ -141,7 +137,11 @@ struct ManifestResponder: HTTPService {
             fetches.release()
             return overloaded(call, into: &output)
         }
-        switch snapshot.gate.begin(question, at: call.now) {
+        let gate = snapshot.gate
+        var context = EdgeCheckContext()
+        let step = EdgeChecker(gate).check(request, from: call.client, at: call.now, noting: &context)
+        let fetch = ManifestFetch(uri: uri, grants: context.grants, target: request.target)
+        switch step {
         case .decided(let decision):
             inFlight.release()
             guard decision.isAllowed else {
@@ -151,7 +151,6 @@ struct ManifestResponder: HTTPService {
             }
             return .task { await finish(decision, fetch, call) }
         case .pending(let use):
-            let gate = snapshot.gate
             return .task {
                 // The store is asked also if the player leaves: a use is recorded or not, but never in between.
                 let decision = await Task { await gate.complete(use) }.value
