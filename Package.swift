@@ -284,7 +284,7 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "GateTestSupport", "HTTPServer",
                 "SPOPServer", "MediaResources", "MediaTokens", "Keys", "EdgeTokens", "PlaybackGate", "EdgeChecks",
-                "KeySources",
+                "GateMetrics", "KeySources",
                 "GateGRPC", "GateService", "playgate", .nio("NIOCore"), .nio("NIOEmbedded"), .nio("NIOHTTP1"),
                 .nio("NIOPosix"), .nioExtras, .system,
             ],

@@ -41,7 +41,7 @@
         ///
         /// The facts for grants that an operator's edge states in `X-Original-` fields are left out: Envoy passes a client's own
         /// header fields, so a client could state them.
-        fileprivate init(_ request: CheckRequest) {
+        init(_ request: CheckRequest) {
             self.init()
             if !request.host.isEmpty { add(name: "host", value: request.host) }
             for field in request.headers where !field.name.lowercased().hasPrefix("x-original-") {
