@@ -19,8 +19,8 @@ package struct EdgeCheckRequest: Sendable {
     package let form: MediaPath.Form
     /// True if the answer can redirect the client to the same target with another grant.
     package let canRedirect: Bool
-    /// The credentials and facts, which are read when a check needs them.
-    package let report: any EdgeReport
+    /// The names of the query parameters that carry tokens.
+    package let tokenParameters: [String]
 
     /// Creates a request.
     @inlinable
@@ -31,7 +31,7 @@ package struct EdgeCheckRequest: Sendable {
         isPartial: Bool = false,
         form: MediaPath.Form,
         canRedirect: Bool = false,
-        report: any EdgeReport
+        tokenParameters: [String] = []
     ) {
         self.target = target
         self.method = method
@@ -39,17 +39,12 @@ package struct EdgeCheckRequest: Sendable {
         self.isPartial = isPartial
         self.form = form
         self.canRedirect = canRedirect
-        self.report = report
+        self.tokenParameters = tokenParameters
     }
 }
 
-/// The credentials and facts of a client's request, in the memory of an adapter.
+/// The grants and facts of a client's request, in the memory of an adapter. It is made for requests that grants may allow.
 package protocol EdgeReport: ClientFacts {
-    /// Finds the media token of a request.
-    ///
-    /// - Parameter match: The match of the catalogue: an entry may have token sources of its own.
-    func mediaToken(for match: Catalogue.Finding) -> PresentedToken
-
     /// Finds the grants of a request.
     func grants() -> PresentedGrants
 

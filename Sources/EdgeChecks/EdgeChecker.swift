@@ -36,26 +36,31 @@ package struct EdgeChecker {
     ///   - request: The request.
     ///   - client: The caller, for the log.
     ///   - now: The time of receipt.
+    ///   - mediaToken: Finds the media token. An entry may have token sources of its own.
+    ///   - report: Makes the report of the request's grants and facts.
     ///   - context: Receives what was found out about the request.
     /// - Returns: The decision, or the pending use of a token or grant.
     package func check(
         _ request: borrowing EdgeCheckRequest,
         from client: PlaybackRequest.Client = PlaybackRequest.Client(),
         at now: Timestamp,
+        mediaToken: (Catalogue.Finding) -> PresentedToken,
+        report: () -> any EdgeReport,
         noting context: inout EdgeCheckContext
     ) -> Gate.Step {
         let match = match(request, noting: &context)
-        let presented = request.report.mediaToken(for: match)
+        let presented = mediaToken(match)
         context.tokenSources = presented.sources
         var player: PlaybackRequest.Player?
         var isClear = true
         if case .entry(let entry) = match, entry.hasGrants {
+            let report = report()
             if presented.token != nil, let terms = entry.grants, terms.bindsPlayers {
-                player = PlaybackRequest.Player(request.report, headers: terms.boundHeaders)
+                player = PlaybackRequest.Player(report, headers: terms.boundHeaders)
             }
-            let found = request.report.grants()
+            let found = report.grants()
             if let first = found.first {
-                context.grants = ShownGrants(first, others: found.others, of: request)
+                context.grants = ShownGrants(first, others: found.others, of: request, report)
                 isClear = context.grants != nil
             }
         }
@@ -119,20 +124,24 @@ extension PlaybackRequest.Player {
 
 extension ShownGrants {
     /// The grants of a request, with the facts that they may be bound to; `nil` if the URI has no normal form.
-    fileprivate convenience init?(_ first: Substring, others: [Substring], of request: borrowing EdgeCheckRequest) {
-        guard let uri = request.uri else { return nil }
+    fileprivate convenience init?(
+        _ first: Substring,
+        others: [Substring],
+        of request: borrowing EdgeCheckRequest,
+        _ report: any EdgeReport
+    ) {
+        guard let uri = request.uri(report) else { return nil }
         var facts = RequestFacts(uri: uri, method: request.method == .other ? nil : request.method.rawValue[...])
-        facts.client = request.report
-        if request.report.hasHeaders { facts.headers = request.report }
+        facts.client = report
         let redirectable = request.canRedirect ? request.target.packages : []
         self.init(facts, first: first, others: others, redirectable: redirectable)
     }
 }
 
 extension EdgeCheckRequest {
-    /// The URI without tokens; `nil` if it has no normal form.
-    package var uri: RequestURI? {
-        let (text, form) = (target.withoutTokens, form == .resolved ? RequestURI.Form.resolved : .asIs)
+    /// Returns the URI without tokens; `nil` if it has no normal form.
+    package func uri(_ report: any EdgeReport) -> RequestURI? {
+        let (text, form) = (target.text(hiding: tokenParameters), form == .resolved ? RequestURI.Form.resolved : .asIs)
         return switch report.origin(authority) {
         case .own(let scheme): RequestURI(text, scheme: scheme, parsed: authority, form: form)
         case .other(let scheme, let authority): RequestURI(text, scheme: scheme, parsed: authority, form: form)

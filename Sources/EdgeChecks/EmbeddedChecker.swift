@@ -6,7 +6,7 @@ internal import Encodings
 internal import MediaResources
 internal import MediaTokens
 package import Platform
-internal import PlaybackGate
+package import PlaybackGate
 internal import Synchronization
 
 /// A gate by a policy: it decides what needs no store, and tells what only the service can decide.
@@ -103,17 +103,21 @@ package final class EmbeddedChecker: Sendable {
     ///   - location: The location of the edge; `nil` if the catalogue finds the entry by path.
     ///   - isReusable: True if the caller reuses answers for other requests.
     ///   - now: The time of receipt.
+    ///   - mediaToken: Finds the media token.
+    ///   - report: Makes the report of the request's grants and facts.
     package func check(
         _ request: borrowing EdgeCheckRequest,
         in location: EdgeLocation? = nil,
         isReusable: Bool = true,
-        at now: Timestamp
+        at now: Timestamp,
+        mediaToken: (Catalogue.Finding) -> PresentedToken,
+        report: () -> any EdgeReport
     ) -> EmbeddedCheck {
         let snapshot = current
         guard snapshot.isFresh(at: now) else { return EmbeddedCheck(.ask(.stale), generation: snapshot.number) }
         let checker = EdgeChecker(snapshot.gate, location: location, of: snapshot)
         var context = EdgeCheckContext()
-        switch checker.check(request, at: now, noting: &context) {
+        switch checker.check(request, at: now, mediaToken: mediaToken, report: report, noting: &context) {
         case .pending(let use):
             return EmbeddedCheck(.ask(EmbeddedCheck.Reason(use.reason)), generation: snapshot.number)
         case .decided(let decision):

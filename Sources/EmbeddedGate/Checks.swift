@@ -32,7 +32,15 @@ public func playgate_check(
     let isReusable = unsafe request.pointee.flags & UInt32(PLAYGATE_REQUEST_NOT_KEPT) == 0
     if let read = unsafe EdgeCheckRequest(request) {
         let location = unsafe Handle.object(place, EdgeLocation.self)
-        let check = engine.check(read, in: location, isReusable: isReusable, at: now)
+        let report = unsafe CallerReport(request)
+        let check = engine.check(
+            read,
+            in: location,
+            isReusable: isReusable,
+            at: now,
+            mediaToken: { _ in report.mediaToken() },
+            report: { report }
+        )
         unsafe answer.pointee.fill(check, target: request.pointee.target, at: now)
     } else {
         unsafe answer.pointee.fill(engine.refuseUnreadable(at: now), target: request.pointee.target, at: now)
@@ -58,8 +66,7 @@ extension EdgeCheckRequest {
             method: method,
             authority: authority,
             isPartial: flags & UInt32(PLAYGATE_REQUEST_PARTIAL) != 0,
-            form: flags & UInt32(PLAYGATE_REQUEST_AS_IS) != 0 ? .asIs : .resolved,
-            report: unsafe CallerReport(request)
+            form: flags & UInt32(PLAYGATE_REQUEST_AS_IS) != 0 ? .asIs : .resolved
         )
     }
 }
@@ -97,7 +104,7 @@ private struct CallerReport: EdgeReport, @unchecked Sendable {
 
     var hasHeaders: Bool { unsafe request.pointee.headers != nil || request.pointee.header_values != nil }
 
-    func mediaToken(for match: Catalogue.Finding) -> PresentedToken {
+    func mediaToken() -> PresentedToken {
         var presented = PresentedToken()
         for place in 0..<(unsafe request.pointee.token_count) {
             if let slice = unsafe request.pointee.tokens?[place] { unsafe presented.add(slice.text, from: 0) }

@@ -27,7 +27,7 @@ public func playgate_target_cut(
     guard let whole = ParsedTarget(text, tokens: names) else { return Result.argument }
     let found = names.values(of: whole)
     guard found.count <= 16 else { return Result.argument }
-    let rest = whole.withoutTokens
+    let rest = whole.text(hiding: names.parameters)
     if whole.isAmbiguous { unsafe cut.pointee.flags = UInt32(PLAYGATE_REQUEST_AMBIGUOUS) }
     if unsafe rest.utf8.count == target.length {
         unsafe cut.pointee.target = target

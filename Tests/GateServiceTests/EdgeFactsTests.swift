@@ -7,7 +7,6 @@ import GateTestSupport
 import NIOHTTP1
 import Testing
 
-import struct HTTPServer.HTTPFieldNames
 import struct HTTPServer.HTTPFields
 
 @testable import EdgeChecks
@@ -30,9 +29,10 @@ import struct HTTPServer.HTTPFields
         forwardedFor: ForwardedFor = .oneAddress
     ) throws -> Told {
         let sources = TokenSources(tokens: [], grants: [])
-        let found = EdgeFields(HTTPFields(HTTPHeaders(fields)), HTTPFieldNames(dialect.row, sources))
+        let reader = EdgeFieldReader(dialect.row, sources, forwardedFor)
+        let found = EdgeFields(HTTPFields(HTTPHeaders(fields)), reader.names)
         let parsed = try #require(ParsedTarget(target[...], tokens: sources.targetNames))
-        let report = EdgeFieldReport(found, parsed, sentTarget: target[...], dialect.row, sources, forwardedFor)
+        let report = EdgeFieldReport(found, parsed, sentTarget: target[...], reader)
         let authority = found.value(.host).flatMap { URIAuthority($0) }
         let origin: (scheme: RequestURI.Scheme?, authority: URIAuthority?) =
             switch report.origin(authority) {
@@ -40,7 +40,7 @@ import struct HTTPServer.HTTPFields
             case .other(let scheme, let authority): (scheme, authority)
             }
         let uri = try #require(
-            RequestURI(parsed.withoutTokens, scheme: origin.scheme, parsed: origin.authority, form: .asIs)
+            RequestURI(parsed.text(hiding: []), scheme: origin.scheme, parsed: origin.authority, form: .asIs)
         )
         var facts = RequestFacts(uri: uri)
         facts.client = report

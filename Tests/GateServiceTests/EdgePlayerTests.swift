@@ -11,7 +11,6 @@ import NIOHTTP1
 import Platform
 import Testing
 
-import struct HTTPServer.HTTPFieldNames
 import struct HTTPServer.HTTPFields
 
 @testable import GateService
@@ -277,9 +276,10 @@ import struct HTTPServer.HTTPFields
         let dialect = try #require(EdgeDialect(rawValue: edge.dialect))
         let fields = HTTPFields(head.headers)
         let (target, sources) = ("/live/seg/1?a=b"[...], TokenSources(tokens: [], grants: []))
-        let found = EdgeFields(fields, HTTPFieldNames(dialect.row, sources))
+        let reader = EdgeFieldReader(dialect.row, sources)
+        let found = EdgeFields(fields, reader.names)
         let parsed = try #require(ParsedTarget(target))
-        let report = EdgeFieldReport(found, parsed, sentTarget: target, dialect.row, sources, .oneAddress)
+        let report = EdgeFieldReport(found, parsed, sentTarget: target, reader)
         let authority = found.value(.host).flatMap { URIAuthority($0) }
         let origin: (scheme: RequestURI.Scheme?, authority: URIAuthority?) =
             switch report.origin(authority) {

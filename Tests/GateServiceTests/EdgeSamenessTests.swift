@@ -168,7 +168,7 @@ private struct PlainReport: EdgeReport {
         request.clientFields.filter { $0.0.lowercased() == name.lowercased() }.map { $0.1[...] }
     }
 
-    func mediaToken(for match: PlaybackGate.Catalogue.Finding) -> PresentedToken {
+    var mediaToken: PresentedToken {
         var presented = PresentedToken()
         // Blanks at the ends of a field are none of its value.
         for (place, text) in request.tokens {
@@ -375,9 +375,15 @@ private struct EdgeSample {
     func expected(_ request: SameRequest, _ words: SameRequest) -> SameAnswer {
         guard let check = check(words) else { return SameAnswer(code: "edge_request_invalid", status: 403, seconds: 0) }
         var context = EdgeCheckContext()
-        guard case .decided(let decision) = EdgeChecker(gate).check(check, at: Self.time, noting: &context) else {
-            return SameAnswer(code: "pending", status: 0, seconds: 0)
-        }
+        let report = PlainReport(request: words)
+        let step = EdgeChecker(gate).check(
+            check,
+            at: Self.time,
+            mediaToken: { _ in report.mediaToken },
+            report: { report },
+            noting: &context
+        )
+        guard case .decided(let decision) = step else { return SameAnswer(code: "pending", status: 0, seconds: 0) }
         let hasGrants = context.grants != nil
         let reuse = AnswerReuse.of(decision, hasGrants: hasGrants, by: gate, at: Self.time)
         // nginx's key has a host, or its answers are not kept.
@@ -401,8 +407,7 @@ private struct EdgeSample {
             method: method,
             authority: authority,
             isPartial: !["", "bytes=0-"].contains(words.range ?? ""),
-            form: words.group == .resolving ? .resolved : .asIs,
-            report: PlainReport(request: words)
+            form: words.group == .resolving ? .resolved : .asIs
         )
     }
 
@@ -419,7 +424,9 @@ private struct EdgeSample {
     /// The code by the bundle of the gate; `nil` if only the service can decide.
     func embedded(_ request: SameRequest, _ words: SameRequest) -> String? {
         guard let check = check(words) else { return nil }
-        guard case .decided(let decision) = checker.check(check, at: Self.time).outcome else { return nil }
+        let report = PlainReport(request: words)
+        let found = checker.check(check, at: Self.time, mediaToken: { _ in report.mediaToken }, report: { report })
+        guard case .decided(let decision) = found.outcome else { return nil }
         return Self.same(decision, seconds: 0).code
     }
 

@@ -104,10 +104,11 @@ import Testing
             target,
             method: .get,
             authority: URIAuthority("cdn.example"),
-            form: .resolved,
-            report: Report(token: token, grant: grant)
+            form: .resolved
         )
-        switch engine.check(request, at: now).outcome {
+        let report = Report(token: token, grant: grant)
+        let check = engine.check(request, at: now, mediaToken: { _ in report.mediaToken }, report: { report })
+        switch check.outcome {
         case .ask: return "ask"
         case .decided(.allow(let allowance)): return allowance.reason.name
         case .decided(.refuse(let refusal)): return refusal.code.rawValue
@@ -167,7 +168,7 @@ private struct Report: EdgeReport {
 
     var hasHeaders: Bool { false }
 
-    func mediaToken(for match: PlaybackGate.Catalogue.Finding) -> PresentedToken {
+    var mediaToken: PresentedToken {
         var presented = PresentedToken()
         presented.add(token[...], from: 0)
         return presented

@@ -11,26 +11,24 @@ package struct ParsedTarget: Sendable {
     package let query: Substring?
     /// True if edge, gate and origin could read the path differently, because of its token segments.
     package let isAmbiguous: Bool
-    /// What carries tokens; `nil` for a target that none are looked for in.
-    private let tokens: Tokens?
+    /// What was cut out of the target; `nil` if nothing was.
+    private let cut: Cut?
 
-    /// The parts of a target that carry tokens. This is a class, so that a target without them stays small.
-    private final class Tokens: Sendable {
+    /// The parts that were cut out of a target. This is a class, so that a target without them stays small.
+    private final class Cut: Sendable {
         let sentPath: Substring
         let packages: [Substring]
-        let parameters: [String]
 
-        init(sentPath: Substring, packages: [Substring], parameters: [String]) {
+        init(sentPath: Substring, packages: [Substring]) {
             self.sentPath = sentPath
             self.packages = packages
-            self.parameters = parameters
         }
     }
 
     /// The path as it was sent, but for the packages of signed URIs.
-    package var sentPath: Substring { tokens?.sentPath ?? path }
+    package var sentPath: Substring { cut?.sentPath ?? path }
     /// The packages of signed URIs that were cut out of the target.
-    package var packages: [Substring] { tokens?.packages ?? [] }
+    package var packages: [Substring] { cut?.packages ?? [] }
 
     /// The largest target, in bytes.
     package static let maximumSize = 24 * 1024
@@ -44,7 +42,7 @@ package struct ParsedTarget: Sendable {
     /// - Parameter isAmbiguous: True if the caller has cut token segments out that make the path ambiguous.
     package init?(_ target: Substring, isAmbiguous: Bool = false) {
         guard let parts = Self.split(target) else { return nil }
-        self.init(path: parts.path, query: parts.query, isAmbiguous: isAmbiguous, tokens: nil)
+        self.init(path: parts.path, query: parts.query, isAmbiguous: isAmbiguous, cut: nil)
     }
 
     /// Splits a target, and cuts out what carries tokens: packages of signed URIs before anything else looks at it, then segments.
@@ -58,21 +56,20 @@ package struct ParsedTarget: Sendable {
         }
         guard let parts = Self.split(rest) else { return nil }
         let kept = parts.path.removingSegments(names.segments)
-        // Parameters are cut out of a query only.
-        let isPlain = kept == nil && packages.isEmpty && (parts.query == nil || names.parameters.isEmpty)
+        let isPlain = kept == nil && packages.isEmpty
         self.init(
             path: kept?.path ?? parts.path,
             query: parts.query,
             isAmbiguous: kept?.isAmbiguous ?? false,
-            tokens: isPlain ? nil : Tokens(sentPath: parts.path, packages: packages, parameters: names.parameters)
+            cut: isPlain ? nil : Cut(sentPath: parts.path, packages: packages)
         )
     }
 
-    private init(path: Substring, query: Substring?, isAmbiguous: Bool, tokens: Tokens?) {
+    private init(path: Substring, query: Substring?, isAmbiguous: Bool, cut: Cut?) {
         self.path = path
         self.query = query
         self.isAmbiguous = isAmbiguous
-        self.tokens = tokens
+        self.cut = cut
     }
 
     /// Returns the path and the query of a target in its one form; `nil` if it has another.
@@ -103,10 +100,9 @@ package struct ParsedTarget: Sendable {
         }
     }
 
-    /// The target without tokens: the path without token segments, and the query without the parameters that carry tokens.
-    package var withoutTokens: Substring {
+    /// Returns the path without token segments, and the query without the parameters that carry tokens.
+    package func text(hiding parameters: [String]) -> Substring {
         guard let query, !query.isEmpty else { return path }
-        let parameters = tokens?.parameters ?? []
         var kept: [Substring] = []
         query.forEachPart(of: UInt8(ascii: "&")) { pair in
             if !parameters.contains(where: { pair.after(name: $0) != nil }) { kept.append(pair) }

@@ -85,9 +85,24 @@ extension EdgeFields: CredentialFields {
     }
 }
 
+/// What the checks of a dialect are read by. This is a class, so that a check refers to it without copying.
+final class EdgeFieldReader: Sendable {
+    let row: EdgeDialect.Row
+    let names: HTTPFieldNames
+    let sources: TokenSources
+    let forwardedFor: ForwardedFor
+
+    init(_ row: EdgeDialect.Row, _ sources: TokenSources, _ forwardedFor: ForwardedFor = .oneAddress) {
+        self.row = row
+        self.sources = sources
+        self.forwardedFor = forwardedFor
+        names = HTTPFieldNames(row, sources)
+    }
+}
+
 extension HTTPFieldNames {
     /// The names of the fields of a dialect, and of those that may carry tokens.
-    init(_ row: EdgeDialect.Row, _ sources: TokenSources) {
+    fileprivate init(_ row: EdgeDialect.Row, _ sources: TokenSources) {
         let own: [(StaticString?, EdgeFields.Meaning)] = [
             (row.target, .target), (row.method, .method), (row.host, .host), (row.range, .range),
             (row.cacheKey, .cacheKey), (row.url, .url), (row.scheme, .scheme), (row.client, .client),
@@ -98,30 +113,20 @@ extension HTTPFieldNames {
     }
 }
 
-/// A client's request in the header fields of an edge's check. This is a class, so that a check refers to it without copying.
-final class EdgeFieldReport: EdgeReport {
+/// A client's request in the header fields of an edge's check.
+struct EdgeFieldReport: EdgeReport {
     private let fields: EdgeFields
     private let target: ParsedTarget
     /// The target as it was sent.
     private let sentTarget: Substring
-    private let row: EdgeDialect.Row
-    private let sources: TokenSources
-    private let forwardedFor: ForwardedFor
+    private let reader: EdgeFieldReader
+    private var row: EdgeDialect.Row { reader.row }
 
-    init(
-        _ fields: EdgeFields,
-        _ target: ParsedTarget,
-        sentTarget: Substring,
-        _ row: EdgeDialect.Row,
-        _ sources: TokenSources,
-        _ forwardedFor: ForwardedFor
-    ) {
+    init(_ fields: EdgeFields, _ target: ParsedTarget, sentTarget: Substring, _ reader: EdgeFieldReader) {
         self.fields = fields
         self.target = target
         self.sentTarget = sentTarget
-        self.row = row
-        self.sources = sources
-        self.forwardedFor = forwardedFor
+        self.reader = reader
     }
 
     var hasHeaders: Bool { true }
@@ -132,10 +137,10 @@ final class EdgeFieldReport: EdgeReport {
     }
 
     func mediaToken(for match: Catalogue.Finding) -> PresentedToken {
-        sources.mediaToken(in: fields, target, for: match)
+        reader.sources.mediaToken(in: fields, target, for: match)
     }
 
-    func grants() -> PresentedGrants { sources.grants(in: fields, target) }
+    func grants() -> PresentedGrants { reader.sources.grants(in: fields, target) }
 
     func report(of fact: RequestFact) -> ReportedFact {
         switch fact {
@@ -161,11 +166,11 @@ final class EdgeFieldReport: EdgeReport {
     /// The address that the rule for lists of addresses chooses.
     private var forwardedAddress: ReportedFact {
         let report = fields.report(.client)
-        switch (report, forwardedFor) {
+        switch (report, reader.forwardedFor) {
         case (.none, _), (_, .oneAddress): return report
         default:
             // A list without the client's address says something else.
-            return .text(forwardedFor.client(in: fields.values(row.client)) ?? "-")
+            return .text(reader.forwardedFor.client(in: fields.values(row.client)) ?? "-")
         }
     }
 

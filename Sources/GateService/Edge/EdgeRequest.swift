@@ -12,6 +12,8 @@ internal import PlaybackGate
 struct EdgeRequest {
     /// The client's request.
     let check: EdgeCheckRequest
+    /// Its credentials and facts.
+    let report: EdgeFieldReport
     /// True if the edge's cache key contains all facts that an answer depends on, besides header fields of the client.
     let isKeyWhole: Bool
 
@@ -29,8 +31,8 @@ struct EdgeRequest {
         _ dialect: EdgeDialect,
         _ rules: EdgeRules
     ) {
-        let (row, names) = rules.reading(dialect)
-        let found = EdgeFields(fields, names)
+        let reader = rules.reader(of: dialect)
+        let (row, found) = (reader.row, EdgeFields(fields, reader.names))
         guard found.isClear(row) else { return nil }
         let target: Substring
         let known: PlaybackRequest.Method?
@@ -56,8 +58,9 @@ struct EdgeRequest {
             isPartial: found.isPartial,
             form: row.form,
             canRedirect: !parsed.packages.isEmpty && rules.redirects(dialect, parsed.sentPath),
-            report: EdgeFieldReport(found, parsed, sentTarget: target, row, rules.sources, rules.forwardedFor)
+            tokenParameters: rules.sources.targetNames.parameters
         )
+        report = EdgeFieldReport(found, parsed, sentTarget: target, reader)
     }
 }
 

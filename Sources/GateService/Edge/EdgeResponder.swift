@@ -126,14 +126,16 @@ struct EdgeResponder: BodilessService {
             edge: found?.dialect.rawValue ?? "none"
         )
         // A target that cannot be parsed is not logged: it may contain a token.
-        let unread = PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
+        func unread() -> PlaybackRequest {
+            PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
+        }
         // If a reload removed the section, the listener stays open until a restart and refuses every check.
         guard isTrusted, let rules = snapshot.edge else {
-            return .last(refuse(.peerNotTrusted, unread, snapshot.gate, at: now))
+            return .last(refuse(.peerNotTrusted, unread(), snapshot.gate, at: now))
         }
         guard let (dialect, rest) = found, rules.answers(dialect),
             let request = EdgeRequest(method, fields, rest: rest, dialect, rules)
-        else { return .now(refuse(.edgeRequestInvalid, unread, snapshot.gate, at: now)) }
+        else { return .now(refuse(.edgeRequestInvalid, unread(), snapshot.gate, at: now)) }
         let check = Check(rules: rules, dialect: dialect, request: request, client: client, now: now)
         guard inFlight.take() else {
             metrics.countOverload()
@@ -152,7 +154,15 @@ struct EdgeResponder: BodilessService {
     ) -> Reply {
         let (gate, target) = (snapshot.gate, check.request.check.target)
         var context = EdgeCheckContext()
-        switch EdgeChecker(gate).check(check.request.check, from: check.client, at: check.now, noting: &context) {
+        let step = EdgeChecker(gate).check(
+            check.request.check,
+            from: check.client,
+            at: check.now,
+            mediaToken: { check.request.report.mediaToken(for: $0) },
+            report: { check.request.report },
+            noting: &context
+        )
+        switch step {
         case .decided(let decision):
             inFlight.release()
             let answer = answer(decision, context, check, gate)

@@ -12,24 +12,23 @@ final class EdgeRules: Sendable {
     /// The dialects that are answered: so few that a search is faster than a hash.
     private let dialects: [EdgeDialect]
     /// What reads the checks of each dialect.
-    private let readers: [(row: EdgeDialect.Row, names: HTTPFieldNames)]
+    private let readers: [EdgeFieldReader]
 
     init(_ edge: GateConfiguration.Edge) {
         self.edge = edge
         dialects = EdgeDialect.allCases.filter(edge.dialects.contains)
-        readers = EdgeDialect.allCases.map { ($0.row, HTTPFieldNames($0.row, edge.sources)) }
+        readers = EdgeDialect.allCases.map { EdgeFieldReader($0.row, edge.sources, edge.forwardedFor) }
     }
 
     var peers: TrustedPeers { edge.peers }
     var sources: TokenSources { edge.sources }
-    var forwardedFor: ForwardedFor { edge.forwardedFor }
     /// The longest time for which an answer may be cached, in seconds.
     var cacheCeiling: Int64 { edge.cacheCeiling }
 
     func answers(_ dialect: EdgeDialect) -> Bool { dialects.contains(dialect) }
 
     /// Returns what reads the checks of a dialect.
-    func reading(_ dialect: EdgeDialect) -> (row: EdgeDialect.Row, names: HTTPFieldNames) { readers[dialect.number] }
+    func reader(of dialect: EdgeDialect) -> EdgeFieldReader { readers[dialect.number] }
 
     /// True if an answer may redirect the client to the same manifest with another grant in its query.
     ///

@@ -14,6 +14,8 @@ internal import PlaybackGate
 struct ManifestRequest {
     /// The request as the edge check has it. A range is ignored: the whole manifest is the answer.
     let check: EdgeCheckRequest
+    /// Its credentials and facts.
+    let report: EdgeFieldReport
     /// The URI without tokens, in normal form; `nil` if the target has none.
     let uri: RequestURI?
 
@@ -40,24 +42,19 @@ struct ManifestRequest {
         guard let target = ParsedTarget(head.uri[...], tokens: sources.targetNames),
             let fields = Self.facts(request, isTrusted: isTrusted, isSecure: isSecure).map(HTTPFields.init)
         else { return nil }
-        let found = EdgeFields(fields, settings.names)
+        // The address of the connection is alone in its field.
+        let reader = isTrusted ? settings.trustedReader : settings.reader
+        let found = EdgeFields(fields, reader.names)
         guard let authority = found.value(.host).flatMap({ URIAuthority($0) }) else { return nil }
         check = EdgeCheckRequest(
             target,
             method: PlaybackRequest.Method(head.method),
             authority: authority,
             form: .asIs,
-            report: EdgeFieldReport(
-                found,
-                target,
-                sentTarget: head.uri[...],
-                Self.row,
-                sources,
-                // The address of the connection is alone in its field.
-                isTrusted ? settings.forwardedFor : .oneAddress
-            )
+            tokenParameters: sources.targetNames.parameters
         )
-        uri = check.uri
+        report = EdgeFieldReport(found, target, sentTarget: head.uri[...], reader)
+        uri = check.uri(report)
     }
 
     /// Returns the header fields of a request with the facts about it; `nil` if it has not exactly one host.

@@ -121,12 +121,12 @@ struct ManifestResponder: HTTPService {
             output.write(refusal(APIRefusal(.notServed), call, .notServed))
             return nil
         }
-        return decide(found.check, uri, call, snapshot, into: &output)
+        return decide(found, uri, call, snapshot, into: &output)
     }
 
     /// Decides, if there is room for another fetch: a token is not used up by a request that cannot be answered.
     private func decide(
-        _ request: EdgeCheckRequest,
+        _ request: ManifestRequest,
         _ uri: RequestURI,
         _ call: Call,
         _ snapshot: LiveGate.Snapshot,
@@ -139,8 +139,15 @@ struct ManifestResponder: HTTPService {
         }
         let gate = snapshot.gate
         var context = EdgeCheckContext()
-        let step = EdgeChecker(gate).check(request, from: call.client, at: call.now, noting: &context)
-        let fetch = ManifestFetch(uri: uri, grants: context.grants, target: request.target)
+        let step = EdgeChecker(gate).check(
+            request.check,
+            from: call.client,
+            at: call.now,
+            mediaToken: { request.report.mediaToken(for: $0) },
+            report: { request.report },
+            noting: &context
+        )
+        let fetch = ManifestFetch(uri: uri, grants: context.grants, target: request.check.target)
         switch step {
         case .decided(let decision):
             inFlight.release()

@@ -2,21 +2,20 @@
 // Copyright the Playgate authors.
 
 internal import EdgeChecks
-internal import HTTPServer
 
 /// The settings of the manifest listener that requests use. A class, so that a request retains it without copying.
 final class ManifestSettings: Sendable {
     let configuration: GateConfiguration.Manifest
-    /// The names of the fields that report facts and carry tokens.
-    let names: HTTPFieldNames
+    /// What requests of players are read by, and those of a trusted peer.
+    let reader, trustedReader: EdgeFieldReader
 
     init(_ configuration: GateConfiguration.Manifest) {
         self.configuration = configuration
-        names = HTTPFieldNames(ManifestRequest.row, configuration.sources)
+        reader = EdgeFieldReader(ManifestRequest.row, configuration.sources)
+        trustedReader = EdgeFieldReader(ManifestRequest.row, configuration.sources, configuration.forwardedFor)
     }
 
     var sources: TokenSources { configuration.sources }
-    var forwardedFor: ForwardedFor { configuration.forwardedFor }
     var peers: TrustedPeers { configuration.peers }
     var suffixes: [String] { configuration.suffixes }
     var crossOrigin: CrossOriginRules? { configuration.crossOrigin }

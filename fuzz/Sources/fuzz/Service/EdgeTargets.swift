@@ -33,7 +33,7 @@ extension Target {
     /// afterwards, as edges do, unless the path is ambiguous.
     private static func checkSegments(_ target: ParsedTarget) {
         let names = ParsedTarget.TokenNames(parameters: [], segments: ["mt="], package: nil)
-        guard let kept = ParsedTarget(target.withoutTokens, tokens: names), !kept.isAmbiguous,
+        guard let kept = ParsedTarget(target.text(hiding: []), tokens: names), !kept.isAmbiguous,
             let before = try? MediaPath(kept.path), let whole = try? MediaPath(target.path)
         else {
             return
@@ -66,8 +66,8 @@ extension Target {
             )
         }
         let sources = TokenSources(tokens: sources, grants: [])
-        let row = EdgeDialect.forward.row
-        let fields = EdgeFields(HTTPFields(headers), HTTPFieldNames(row, sources))
+        let reader = EdgeFieldReader(EdgeDialect.forward.row, sources)
+        let fields = EdgeFields(HTTPFields(headers), reader.names)
         let found = sources.mediaToken(in: fields, target, for: .unknown)
         var expected = SimpleSearch()
         expected.search(headers, target)
