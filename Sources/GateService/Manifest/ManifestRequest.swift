@@ -7,6 +7,7 @@ internal import Encodings
 internal import HTTPServer
 internal import NIOCore
 internal import NIOHTTP1
+internal import Platform
 internal import PlaybackGate
 
 /// A player's request for a manifest, with the facts about it: those of its connection, or those that a trusted peer in
@@ -76,6 +77,23 @@ struct ManifestRequest {
             headers.add(name: "x-forwarded-for", value: address)
         }
         return headers
+    }
+
+    /// Decides about the request as far as is possible without waiting for the store.
+    func check(
+        by gate: Gate,
+        from client: PlaybackRequest.Client,
+        at now: Timestamp,
+        noting context: inout EdgeCheckContext
+    ) -> Gate.Step {
+        EdgeChecker(gate).check(
+            check,
+            from: client,
+            at: now,
+            mediaToken: { report.mediaToken(for: $0) },
+            report: { report },
+            noting: &context
+        )
     }
 
     /// True if the path ends as one of the manifests that are served.

@@ -139,14 +139,7 @@ struct ManifestResponder: HTTPService {
         }
         let gate = snapshot.gate
         var context = EdgeCheckContext()
-        let step = EdgeChecker(gate).check(
-            request.check,
-            from: call.client,
-            at: call.now,
-            mediaToken: { request.report.mediaToken(for: $0) },
-            report: { request.report },
-            noting: &context
-        )
+        let step = request.check(by: gate, from: call.client, at: call.now, noting: &context)
         let fetch = ManifestFetch(uri: uri, grants: context.grants, target: request.check.target)
         switch step {
         case .decided(let decision):
