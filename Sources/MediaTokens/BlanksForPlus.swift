@@ -13,17 +13,16 @@ extension RefusalReason {
 }
 
 extension Span<UInt8> {
-    /// True if the signature, or a token in Base64, would be Base64 with plus signs in place of its blanks. A signature without any
-    /// plus sign is rare, and one with blanks is none.
+    /// True if blanks stand where plus signs were: in the signature of a raw token, or behind `<signatureInfo` in Base64, where every token
+    /// has one.
     var hasBlanksForPlus: Bool {
-        guard let blank = firstIndex(of: UInt8(ascii: " "), from: 0) else { return false }
-        guard self[0] == UInt8(ascii: "<") else { return isBase64WithBlanks }
+        if starts(with: "PHNpZ25hdHVyZUluZm8 ", at: 0) { return true }
         // The signature is first in a raw token.
         let opening: StaticString = "<signatureInfo>"
         let start = opening.utf8CodeUnitCount
-        guard starts(with: opening, at: 0), let end = firstIndex(of: UInt8(ascii: "<"), from: start), blank < end else {
-            return false
-        }
+        guard starts(with: opening, at: 0), let end = firstIndex(of: UInt8(ascii: "<"), from: start),
+            let blank = firstIndex(of: UInt8(ascii: " "), from: start), blank < end
+        else { return false }
         return extracting(start..<end).isBase64WithBlanks
     }
 

@@ -36,7 +36,7 @@ extension Scenario {
         Scenario("blanks for plus signs in the signature", .blanksForPlus).token {
             "<signatureInfo>AAA AA/ AA==<signatureInfo>" + TokenBody.plain.text
         },
-        Scenario("blanks for plus signs in Base64", .blanksForPlus).token { "PHNp Z2h" },
+        Scenario("blanks for plus signs in Base64", .blanksForPlus).token { "PHNpZ25hdHVyZUluZm8 AAAA" },
         Scenario("an authorization token", .unsupportedRoot).body(.plain.rooted("simpleAuthorizationToken")),
         Scenario("a stray end tag", .malformedBody).body(.plain.appending("</ttl>")),
         Scenario("no provider", .missingField).body(.plain.replacing("mvpdId", with: "")),
