@@ -94,7 +94,7 @@ package struct EdgeChecker {
     }
 }
 
-/// What was found out about a request besides the decision.
+/// The findings about a request besides the decision: its grants, its path and the sources of its token.
 package struct EdgeCheckContext: Sendable {
     /// The grants that the request presents, for an entry that takes them; `nil` for none.
     package fileprivate(set) var grants: ShownGrants?

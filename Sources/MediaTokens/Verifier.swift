@@ -200,10 +200,10 @@ public struct Verifier: Sendable {
             }
             return answer
         case .refused(let reason, let key):
-            let named = reason.isOfChangedBytes && token.hasBlanksForPlus ? .blanksForPlus : reason
             if isCaching, reason == .untrustedSignature {
-                memory.rememberForged(token, named, generation: generation, at: now)
+                memory.rememberForged(token, reason, generation: generation, at: now)
             }
+            let named = reason.isOfChangedBytes && token.hasBlanksForPlus ? .blanksForPlus : reason
             return .refused(named, key: key.flatMap { candidates[$0].name(at: now) })
         }
     }

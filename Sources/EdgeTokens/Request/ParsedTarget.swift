@@ -11,7 +11,7 @@ package struct ParsedTarget: Sendable {
     package let query: Substring?
     /// True if edge, gate and origin could read the path differently, because of its token segments.
     package let isAmbiguous: Bool
-    /// What was cut out of the target; `nil` if nothing was.
+    /// The parts that were cut out of the target; `nil` for none.
     private let cut: Cut?
 
     /// The parts that were cut out of a target. This is a class, so that a target without them stays small.

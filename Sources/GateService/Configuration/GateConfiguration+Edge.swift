@@ -72,11 +72,17 @@ extension ForwardedFor {
 
     private static func networks(_ named: [String], _ section: ConfigurationSection) -> [IPNetwork] {
         if named.isEmpty, !section.isFaulty { section.note("networks", "must name at least one, such as 10.0.0.0/8") }
-        return named.compactMap { text in
+        return section.networks("networks", named)
+    }
+}
+
+extension ConfigurationSection {
+    /// Reads the texts of a key as networks. Each that is none is noted.
+    fileprivate func networks(_ key: String, _ texts: [String]) -> [IPNetwork] {
+        texts.compactMap { text in
             let network = IPNetwork(text)
             if network == nil {
-                let rule = "must be an address or a network such as 10.0.0.0/8, and not every address"
-                section.note("networks", "\(text): \(rule)")
+                note(key, "\(text): must be an address or a network such as 10.0.0.0/8, and not every address")
             }
             return network
         }
@@ -88,16 +94,7 @@ extension TrustedPeers {
     init(_ section: ConfigurationSection) {
         self.init(
             trustsLoopback: section.bool("trustLoopback", default: true),
-            networks: (section.strings("trustedPeers") ?? []).compactMap { text in
-                let network = Network(text)
-                if network == nil {
-                    section.note(
-                        "trustedPeers",
-                        "\(text): must be an address or a network such as 10.0.0.0/8, and not every address"
-                    )
-                }
-                return network
-            },
+            networks: section.networks("trustedPeers", section.strings("trustedPeers") ?? []),
             certificates: (section.strings("clientCertificates") ?? []).compactMap { text in
                 let digest = TokenFingerprint(hexadecimal: text.filter { $0 != ":" })?.bytes
                 if digest == nil { section.note("clientCertificates", "must be SHA-256: 64 hexadecimal digits") }

@@ -57,7 +57,7 @@ extension TokenSource {
 }
 
 extension TokenSource {
-    /// The places in which grants are found unless the configuration names others: none without profiles.
+    /// The sources of grants unless the configuration names others: none without profiles.
     fileprivate static func standard(for profiles: [GrantProfile]) -> [TokenSource] {
         let signed: [TokenSource] = profiles.contains { $0.format == .uriSigning } ? [.package(.standard)] : []
         let profiles = profiles.filter { $0.format == .cat }

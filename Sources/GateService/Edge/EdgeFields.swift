@@ -10,20 +10,21 @@ internal import PlaybackGate
 /// The header fields by which an edge describes a client's request, found in one pass.
 struct EdgeFields {
     /// The meaning of a field.
-    enum Meaning: Int, CaseIterable {
+    enum Meaning: Int {
         case target, method, host, range, cacheKey, url, scheme, client, alpn, clientKey, asn, geo, position
-        case cookie, credential
+        /// A field with cookies or tokens.
+        case credential
     }
 
     /// The fields of all client requests and dialects.
     static let common: [(name: String, meaning: Meaning)] = [
         ("x-original-alpn", .alpn), ("x-original-client-key", .clientKey), ("x-original-asn", .asn),
-        ("x-original-geo", .geo), ("x-original-position", .position), ("cookie", .cookie),
+        ("x-original-geo", .geo), ("x-original-position", .position), ("cookie", .credential),
     ]
 
     let fields: HTTPFields
     /// The index of the field of each meaning; -1 for none, -2 for several.
-    private var indices: [15 of Int16] = .init(repeating: -1)
+    private var indices: [14 of Int16] = .init(repeating: -1)
     /// The fields with cookies or tokens: a bit for each of the first 64 fields.
     private var credentials: UInt64 = 0
     /// True if the client requests a range, not the whole.
@@ -37,7 +38,7 @@ struct EdgeFields {
 
     private mutating func add(_ index: Int, _ meaning: Meaning) {
         switch meaning {
-        case .cookie, .credential: if index < 64 { credentials |= 1 << UInt64(index) }
+        case .credential: if index < 64 { credentials |= 1 << UInt64(index) }
         case .range: isPartial = isPartial || !fields.value(index).isWholeRange
         default:
             let number = meaning.rawValue
@@ -58,11 +59,6 @@ struct EdgeFields {
     func report(_ meaning: Meaning) -> ReportedFact {
         let index = Int(indices[meaning.rawValue])
         return index >= 0 ? .text(fields.value(index)) : index == -1 ? .none : .repeated
-    }
-
-    /// The values of the fields with a name, in lower case.
-    func values(_ name: StaticString) -> [Substring] {
-        fields.indices.filter { fields.isField($0, name) }.map(fields.value)
     }
 }
 
@@ -85,7 +81,7 @@ extension EdgeFields: CredentialFields {
     }
 }
 
-/// What the checks of a dialect are read by. This is a class, so that a check refers to it without copying.
+/// The reader of a dialect's checks. This is a class, so that a check refers to it without copying.
 final class EdgeFieldReader: Sendable {
     let row: EdgeDialect.Row
     let names: HTTPFieldNames
@@ -170,7 +166,7 @@ struct EdgeFieldReport: EdgeReport {
         case (.none, _), (_, .oneAddress): return report
         default:
             // A list without the client's address says something else.
-            return .text(reader.forwardedFor.client(in: fields.values(row.client)) ?? "-")
+            return .text(reader.forwardedFor.client(in: values(of: "\(row.client)")) ?? "-")
         }
     }
 

@@ -11,7 +11,7 @@ final class EdgeRules: Sendable {
     private let edge: GateConfiguration.Edge
     /// The dialects that are answered: so few that a search is faster than a hash.
     private let dialects: [EdgeDialect]
-    /// What reads the checks of each dialect.
+    /// The reader of each dialect's checks.
     private let readers: [EdgeFieldReader]
 
     init(_ edge: GateConfiguration.Edge) {

@@ -10,7 +10,7 @@ internal import NIOCore
 struct TrustedPeers: Hashable, Sendable {
     /// True if every process of this machine may ask over TCP.
     var trustsLoopback = true
-    var networks: [Network] = []
+    var networks: [IPNetwork] = []
     /// The SHA-256 digests of client certificates.
     var certificates: [[UInt8]] = []
 
@@ -54,9 +54,6 @@ struct TrustedPeers: Hashable, Sendable {
         guard !certificates.isEmpty, let digest = connection.certificateDigest else { return false }
         return certificates.contains(digest)
     }
-
-    /// A network of peers.
-    typealias Network = IPNetwork
 }
 
 extension IPNetwork {

@@ -6,7 +6,7 @@ internal import EdgeChecks
 /// The settings of the manifest listener that requests use. A class, so that a request retains it without copying.
 final class ManifestSettings: Sendable {
     let configuration: GateConfiguration.Manifest
-    /// What requests of players are read by, and those of a trusted peer.
+    /// The readers of requests: of a player's, and of a trusted peer's.
     let reader, trustedReader: EdgeFieldReader
 
     init(_ configuration: GateConfiguration.Manifest) {
