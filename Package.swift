@@ -65,8 +65,14 @@ let package = Package(
         // Without pkg-config: its file sets a flag that packages may not.
         .system("CHiredis", pkgConfig: nil, apt: "libhiredis-dev", brew: "hiredis"),
         .target(name: "CBase64"),
-        // The header of the C interface, and the table of answers in front of it. EmbeddedGate implements the rest.
-        .target(name: "CPlaygate"),
+        // The headers of the C interface, and what of it is C: EmbeddedGate implements the rest. Servers' modules are built by scripts.
+        .target(
+            name: "CPlaygate",
+            path: "c",
+            exclude: ["edge", "servers"],
+            sources: ["core"],
+            publicHeadersPath: "include"
+        ),
         // Empty without its trait. RE2 has no C interface, and module maps of the system have no C++ here.
         .target(
             name: "CRE2",

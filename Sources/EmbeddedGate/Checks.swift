@@ -18,20 +18,37 @@ public func playgate_check(
     _ request: UnsafePointer<playgate_request>?,
     _ answer: UnsafeMutablePointer<playgate_answer>?
 ) -> Int32 {
-    guard let answer = unsafe answer, unsafe answer.pointee.size >= UInt32(MemoryLayout<playgate_answer>.size) else {
+    guard let answer = unsafe answer, unsafe answer.pointee.size >= UInt32(PLAYGATE_ANSWER_SIZE_1) else {
         return Result.argument
     }
     guard Forks.areOver else { return unsafe answer.pointee.fail(Codes.internalFailure, Result.fork) }
     guard let engine = unsafe Handle.object(engine, EmbeddedChecker.self), let request = unsafe request,
-        unsafe request.pointee.size >= UInt32(MemoryLayout<playgate_request>.size)
+        unsafe request.pointee.size >= UInt32(PLAYGATE_REQUEST_SIZE_1)
     else { return unsafe answer.pointee.fail(Codes.internalFailure, Result.argument) }
+    let location = unsafe Handle.object(place, EdgeLocation.self)
+    if unsafe request.pointee.size >= UInt32(MemoryLayout<playgate_request>.size) {
+        return unsafe check(request, by: engine, in: location, answer)
+    }
+    return unsafe withWhole(request, size: request.pointee.size, playgate_request()) { request in
+        unsafe check(request, by: engine, in: location, answer)
+    }
+}
+
+/// Decides about a whole request.
+@unsafe
+@inline(__always)
+private func check(
+    _ request: UnsafePointer<playgate_request>,
+    by engine: EmbeddedChecker,
+    in location: EdgeLocation?,
+    _ answer: UnsafeMutablePointer<playgate_answer>
+) -> Int32 {
     guard unsafe 0...(1 << 53) ~= request.pointee.now, unsafe request.pointee.isWhole else {
         return unsafe answer.pointee.fail(Codes.invalidRequest, Result.argument)
     }
     let now = unsafe Timestamp(millisecondsSince1970: request.pointee.now)
     let isReusable = unsafe request.pointee.flags & UInt32(PLAYGATE_REQUEST_NOT_KEPT) == 0
     if let read = unsafe EdgeCheckRequest(request) {
-        let location = unsafe Handle.object(place, EdgeLocation.self)
         let report = unsafe CallerReport(request)
         let check = engine.check(
             read,

@@ -18,7 +18,7 @@ public func playgate_place_create(
     unsafe clear(error)
     guard let place = unsafe place else { return Result.argument }
     unsafe place.pointee = nil
-    guard let rules = unsafe rules, unsafe rules.pointee.size >= UInt32(MemoryLayout<playgate_place_rules>.size) else {
+    guard let rules = unsafe rules, unsafe rules.pointee.size >= UInt32(PLAYGATE_PLACE_RULES_SIZE_1) else {
         return Result.argument
     }
     do throws(EdgeBundleError) {

@@ -58,6 +58,28 @@ extension playgate_slice {
     }
 }
 
+/// Calls `body` with a copy of an older caller's structure, in which members that it has no memory for are zero.
+///
+/// - Parameters:
+///   - structure: The structure, which begins with its size.
+///   - size: That size, in bytes: at least that of the first version.
+///   - empty: A structure of zeros.
+@unsafe
+@inline(never)
+func withWhole<Structure, Value>(
+    _ structure: UnsafePointer<Structure>,
+    size: UInt32,
+    _ empty: @autoclosure () -> Structure,
+    _ body: (UnsafePointer<Structure>) -> Value
+) -> Value {
+    var copy = empty()
+    unsafe withUnsafeMutableBytes(of: &copy) { bytes in
+        let count = min(Int(size), MemoryLayout<Structure>.size)
+        unsafe bytes.copyMemory(from: UnsafeRawBufferPointer(start: structure, count: count))
+    }
+    return unsafe withUnsafePointer(to: copy, body)
+}
+
 /// A writer of texts into the memory of a caller.
 @unsafe
 struct TextBuffer {

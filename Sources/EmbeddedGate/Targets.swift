@@ -14,7 +14,7 @@ public func playgate_target_cut(
     _ capacity: Int,
     _ cut: UnsafeMutablePointer<playgate_cut>?
 ) -> Int32 {
-    guard let cut = unsafe cut, unsafe cut.pointee.size >= UInt32(MemoryLayout<playgate_cut>.size) else {
+    guard let cut = unsafe cut, unsafe cut.pointee.size >= UInt32(PLAYGATE_CUT_SIZE_1) else {
         return Result.argument
     }
     let size = unsafe cut.pointee.size
@@ -56,7 +56,7 @@ extension ParsedTarget.TokenNames {
     fileprivate init?(_ rules: playgate_target_rules) {
         let (first, second) = unsafe (Int(rules.parameter_count), Int(rules.segment_count))
         let counts = 0...Self.maximum
-        guard unsafe rules.size >= UInt32(MemoryLayout<playgate_target_rules>.size), counts ~= first, counts ~= second,
+        guard unsafe rules.size >= UInt32(PLAYGATE_TARGET_RULES_SIZE_1), counts ~= first, counts ~= second,
             first + second <= Self.maximum,
             unsafe first == 0 || rules.parameters != nil, unsafe second == 0 || rules.segments != nil,
             unsafe !rules.package.isBroken
@@ -92,17 +92,13 @@ extension playgate_slice {
     ///   - text: The text of this slice.
     ///   - isCut: True if the value may be of another text, from which packages were cut: it is searched for then.
     fileprivate func slice(of value: Substring, in text: Substring, isCut: Bool) -> playgate_slice {
-        guard let bytes = unsafe buffer(), let start = unsafe self.bytes, !value.utf8.isEmpty else {
-            return unsafe playgate_slice()
+        guard let start = unsafe bytes, !value.utf8.isEmpty else { return unsafe playgate_slice() }
+        let length = value.utf8.count
+        guard isCut else {
+            let place = text.utf8.distance(from: text.startIndex, to: value.startIndex)
+            return unsafe playgate_slice(bytes: start + place, length: length)
         }
-        let wanted = value.utf8.count
-        let first = isCut ? 0 : text.utf8.distance(from: text.startIndex, to: value.startIndex)
-        for place in first...max(first, bytes.count - wanted) where place + wanted <= bytes.count {
-            let candidate = unsafe UnsafeBufferPointer(rebasing: bytes[place..<place + wanted])
-            if unsafe candidate.span.hasSameBytes(as: value.utf8.span) {
-                return unsafe playgate_slice(bytes: start + place, length: wanted)
-            }
-        }
-        return unsafe playgate_slice()
+        guard let place = text.utf8.span.firstPlace(of: value.utf8.span) else { return unsafe playgate_slice() }
+        return unsafe playgate_slice(bytes: start + place, length: length)
     }
 }

@@ -44,17 +44,25 @@ private enum PercentDecoding {
 }
 
 extension Span<UInt8> {
+    /// Returns the byte that the three bytes from `place` on encode, such as `%2F`; `nil` if they encode none.
+    @inlinable
+    package func percentEncodedByte(at place: Int) -> UInt8? {
+        guard place >= 0, place + 2 < count, self[place] == UInt8(ascii: "%"),
+            let high = self[place + 1].hexadecimalDigit,
+            let low = self[place + 2].hexadecimalDigit
+        else { return nil }
+        return high << 4 | low
+    }
+
     /// Undoes percent-encoding: passes unencoded text in runs, and encoded text byte by byte.
     fileprivate func decodePercent(run: (Span<UInt8>) -> Void, byte: (UInt8) -> Void) -> PercentDecoding {
         var kind = PercentDecoding.ascii
         var start = 0
         while let mark = firstIndex(of: UInt8(ascii: "%"), from: start) {
             run(extracting(start..<mark))
-            guard mark + 2 < count, let high = self[mark + 1].hexadecimalDigit,
-                let low = self[mark + 2].hexadecimalDigit
-            else { return .malformed }
-            if high >= 8 { kind = .other }
-            byte(high << 4 | low)
+            guard let decoded = percentEncodedByte(at: mark) else { return .malformed }
+            if decoded >= 0x80 { kind = .other }
+            byte(decoded)
             start = mark + 3
         }
         run(extracting(start..<count))
@@ -67,14 +75,20 @@ extension StringProtocol {
     @inlinable
     package var percentEncoded: String {
         var bytes: [UInt8] = []
-        let digits = [UInt8]("0123456789ABCDEF".utf8)
         for byte in utf8 {
-            if byte.isUnreserved {
-                bytes.append(byte)
-            } else {
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
+            if byte.isUnreserved { bytes.append(byte) } else { bytes.append(percentEncoding: byte) }
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension [UInt8] {
+    /// Appends a byte as a percent sign and two digits, in upper case.
+    @inlinable
+    package mutating func append(percentEncoding byte: UInt8) {
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
+        append(UInt8(ascii: "%"))
+        append(digit(byte >> 4))
+        append(digit(byte & 15))
     }
 }

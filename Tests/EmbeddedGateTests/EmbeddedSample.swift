@@ -181,7 +181,10 @@ final class EngineUnderTest {
         var capacity = Int(PLAYGATE_BUFFER_SIZE)
     }
 
-    func check(_ request: Request) -> Answer {
+    func check(_ request: Request) -> Answer { check(request, nil).answer }
+
+    /// Asks a memo first, if there is one, and keeps the answer there if it has none.
+    func check(_ request: Request, _ memo: OpaquePointer?) -> (answer: Answer, isFound: Bool) {
         let memory = SliceMemory()
         let tokens = request.tokens.map { memory.slice($0) }
         let grants = request.grants.map { memory.slice($0) }
@@ -203,20 +206,29 @@ final class EngineUnderTest {
                     (asked.tokens, asked.token_count) = (tokens.baseAddress, tokens.count)
                     (asked.grants, asked.grant_count) = (grants.baseAddress, grants.count)
                     (asked.headers, asked.header_count) = (headers.baseAddress, headers.count)
-                    return check(&asked, request)
+                    return check(&asked, request, memo)
                 }
             }
         }
     }
 
-    private func check(_ asked: inout playgate_request, _ request: Request) -> Answer {
+    private func check(
+        _ asked: inout playgate_request,
+        _ request: Request,
+        _ memo: OpaquePointer?
+    ) -> (answer: Answer, isFound: Bool) {
         var buffer = [CChar](repeating: 0, count: request.capacity)
         return buffer.withUnsafeMutableBufferPointer { buffer in
             var answer = playgate_answer()
             answer.size = UInt32(MemoryLayout<playgate_answer>.size)
             (answer.buffer, answer.capacity) = (buffer.baseAddress, buffer.count)
+            let generation = playgate_engine_generation(engine)
+            if let memo, playgate_memo_find(memo, 0, generation, &asked, &answer) == 1 {
+                return (Answer(Int32(PLAYGATE_OK), answer), true)
+            }
             let result = playgate_check(engine, request.place, &asked, &answer)
-            return Answer(result, answer)
+            if let memo { playgate_memo_keep(memo, 0, &asked, &answer) }
+            return (Answer(result, answer), false)
         }
     }
 }

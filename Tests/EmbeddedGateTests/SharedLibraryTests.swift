@@ -26,12 +26,14 @@ struct SharedLibraryTests {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    private static let headers = ["", "_ask", "_follow", "_memo", "_signed", "_target"].map { "playgate\($0).h" }
+    private static let headers = ["", "_ask", "_follow", "_memo", "_question", "_signed", "_target"].map {
+        "playgate\($0).h"
+    }
 
     private static func declared() throws -> Set<String> {
         var names: Set<String> = []
         for header in Self.headers {
-            let text = try String(contentsOfFile: "\(repository)/Sources/CPlaygate/include/\(header)", encoding: .utf8)
+            let text = try String(contentsOfFile: "\(repository)/c/include/\(header)", encoding: .utf8)
             for line in text.split(separator: "\n") where !line.hasPrefix("//") && !line.hasPrefix("typedef") {
                 guard let match = line.firstMatch(of: /^[a-z].*[ *](playgate_[a-z_]+)\(/) else { continue }
                 names.insert(String(match.1))
@@ -95,6 +97,27 @@ struct SharedLibraryTests {
         try #require(made.status == 0, "\(made.error)")
         let run = try CommandRun(program, [files.policy, files.grant, files.time, mode])
         #expect(run.status == 0, "\(run.error)")
+    }
+
+    @Test("The parts of servers' modules that need no server do what their tables say, under the address sanitizer")
+    func modules() throws {
+        let folder = try TemporaryFolder()
+        let compiler = try #require(Self.path(of: "cc") ?? Self.path(of: "gcc"))
+        let program = folder.file("edge")
+        let edge = "\(repository)/c/edge"
+        let sources = try FileManager.default.contentsOfDirectory(atPath: edge).filter { $0.hasSuffix(".c") }
+        let includes = ["include", "core", "edge"].flatMap { ["-I", "\(repository)/c/\($0)"] }
+        let flags = [
+            "-std=gnu11", "-g", "-fsanitize=address,undefined", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE",
+            "-pthread",
+        ]
+        let library = ["-L", Self.dist + "/lib", "-Wl,-rpath,\(Self.dist)/lib", "-lplaygate"]
+        let files = ["\(repository)/Tests/EmbeddedGateTests/Programs/edge.c"] + sources.map { "\(edge)/\($0)" }
+        let made = try CommandRun(compiler, flags + includes + files + ["-o", program] + library)
+        try #require(made.status == 0, "\(made.error)")
+        // The sanitizer must be the first library, and scripts/test preloads another one.
+        let run = try CommandRun("/usr/bin/env", ["-u", "LD_PRELOAD", program])
+        #expect(run.status == 0 && run.output == "all rows hold\n", "\(run.output)\(run.error)")
     }
 
     @Test(

@@ -116,3 +116,22 @@ import Testing
         #expect(String(decoding: appended, as: UTF8.self) == "x" + digits)
     }
 }
+
+@Suite struct `A search for bytes` {
+    /// All texts of `a` and `b` up to a length, so that beginnings repeat in every way.
+    private static func texts(upTo length: Int) -> [[UInt8]] {
+        (0...length).flatMap { length in
+            (0..<1 << length).map { bits in (0..<length).map { UInt8(97 + bits >> $0 & 1) } }
+        }
+    }
+
+    @Test func `finds the first place that a simple search finds`() {
+        for text in Self.texts(upTo: 8) {
+            for wanted in Self.texts(upTo: 4) {
+                let places = 0..<max(0, text.count - wanted.count + 1)
+                let simple = places.first { !wanted.isEmpty && text[$0..<$0 + wanted.count].elementsEqual(wanted) }
+                #expect(text.span.firstPlace(of: wanted.span) == simple, "\(text) \(wanted)")
+            }
+        }
+    }
+}

@@ -8,6 +8,7 @@ import NIOCore
 import Platform
 import Testing
 
+@testable import EdgeChecks
 @testable import GateService
 @testable import HTTPServer
 @testable import PlaybackGate
@@ -72,6 +73,28 @@ import Testing
         #expect(Self.values("Cache-Control", lines) == ["no-store"])
         #expect(Self.values("X-Accel-Expires", lines) == ["0"])
         #expect(lines.suffix(2) == ["", ""])
+    }
+
+    /// The largest head is what docs/edges/README.md says.
+    @Test(arguments: [(EdgeDialect.nginx, 24), (.forward, 32), (.envoy, 32), (.ats, 24)])
+    func `has the fields of a grant that its edges use, and no larger head than is documented`(
+        dialect: EdgeDialect,
+        kibibytes: Int
+    ) throws {
+        let text = String(repeating: "a", count: GrantDelivery.maximumSize)
+        let fields = dialect.row.grantFields
+        let grant = try #require(
+            DeliveredGrant(token: text, cookie: text, headers: [.standard, .older], fields: fields)
+        )
+        let lines = Self.lines(session: SessionID(hexadecimal: String(repeating: "f", count: 32)), grant: grant)
+        let names = [
+            "Set-Cookie", "X-Playgate-Set-Cookie", "X-Playgate-Grant", "CTA-Common-Access-Token", "Common-Access-Token",
+        ]
+        let wanted: [EdgeDialect: [String]] = [.nginx: Array(names[1...3]), .ats: []]
+        #expect(names.filter { !Self.values($0, lines).isEmpty } == wanted[dialect] ?? names)
+        // Three texts of a subject, of which each byte may be encoded, come on top.
+        let size = lines.reduce(0) { $0 + $1.utf8.count + 2 } + 3 * 3 * ByteWriter.escapedLimit
+        #expect(size <= kibibytes * 1024, "\(size)")
     }
 
     @Test func `delivers a grant in the header fields that players read`() throws {

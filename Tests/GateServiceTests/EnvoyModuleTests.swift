@@ -332,7 +332,7 @@ import Testing
     private static func followers(in program: Program) throws -> Int {
         let tasks = "/proc/\(program.identifier)/task"
         return try FileManager.default.contentsOfDirectory(atPath: tasks).filter {
-            (try? String(contentsOfFile: "\(tasks)/\($0)/comm", encoding: .utf8)) == "playgate\n"
+            (try? String(contentsOfFile: "\(tasks)/\($0)/comm", encoding: .utf8)) == "playgate-policy\n"
         }.count
     }
 }

@@ -11,6 +11,7 @@ import Platform
 import SPOPServer
 import Synchronization
 
+@testable import EdgeChecks
 @testable import GateService
 @testable import HTTPServer
 @testable import PlaybackGate

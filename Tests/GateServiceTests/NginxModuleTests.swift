@@ -213,6 +213,115 @@ import Testing
         }
     }
 
+    /// Locations under a path that needs no token, each of which serves a file that needs one.
+    static let servingOthers: [(name: String, location: String)] = [
+        ("rewrite with break", "rewrite ^ /live/seg/a break; proxy_pass http://127.0.0.1:8089;"),
+        ("rewrite with last", "playgate off; rewrite ^ /live/seg/a last;"),
+        ("try_files", "try_files /none /live/seg/a;"),
+        ("error_page", "root /none; error_page 404 = /live/seg/a;"),
+        ("index", "root /none; index /live/seg/a;"),
+    ]
+
+    @Test func `opens no path that it serves in place of the client's without checking that too`() async throws {
+        let locations = Self.servingOthers.enumerated().map { number, other in
+            let mode = other.location.hasPrefix("playgate") ? "" : "playgate on;"
+            return """
+                        location /live/free/\(number)/ {
+                            \(mode)
+                            add_header X-Playgate-Code $playgate_code always;
+                            \(other.location)
+                        }
+
+                """
+        }
+        .joined()
+        let carried = """
+                    location /~cat= {
+                        playgate on;
+                        rewrite ^/(.*)$ /live/free/$1 break;
+                        proxy_pass http://127.0.0.1:8089;
+                    }
+                    location /shadow/ {
+                        playgate shadow;
+                        rewrite ^/shadow/(.*)$ /live/free/$1 break;
+                        proxy_pass http://127.0.0.1:8089;
+                    }
+                    location /named/ {
+                        playgate on;
+                        playgate_resource media=trailer;
+                        rewrite ^/named/(.*)$ /live/free/$1 break;
+                        proxy_pass http://127.0.0.1:8089;
+                    }
+                    location /live/seg/open/ {
+                        playgate on;
+                        rewrite ^/live/seg/open/(.*)$ /live/free/$1 break;
+                        proxy_pass http://127.0.0.1:8089;
+                    }
+
+            """
+        let replacing = [Self.segments: locations + carried + Self.segments]
+        try await EdgeProxy.nginxModule.withGrants(replacing: replacing) { (gate, nginx) throws in
+            let cookie = ["Cookie": "media-token=\(try gate.token())"]
+            for (number, other) in Self.servingOthers.enumerated() {
+                let closed = try nginx.get("/live/free/\(number)/")
+                #expect(closed.status == 401 && closed.gateCode == "media_token_missing", "\(other.name): \(closed)")
+                #expect(closed.values("WWW-Authenticate") == ["MediaToken"], "\(other.name)")
+                let open = try nginx.get("/live/free/\(number)/", cookie)
+                #expect(open.status == 200 && open.body.contains("/live/seg/a"), "\(other.name): \(open)")
+            }
+            // The client's own path counts too.
+            #expect(try nginx.get("/live/seg/open/a").status == 401)
+            #expect(try nginx.get("/live/seg/open/a", cookie).body.hasPrefix("GET /live/free/a\n"))
+            // A token that a rewrite carries along goes no further, whatever is decided about it.
+            for prefix in ["", "/shadow", "/named"] {
+                let seen = try nginx.get("\(prefix)/~cat=SECRET/live/free/b")
+                #expect(seen.status == 200 && seen.body.hasPrefix("GET /live/free/live/free/b\n"), "\(prefix): \(seen)")
+                #expect(!seen.body.contains("SECRET"), "\(prefix): \(seen)")
+            }
+            nginx.stop()
+            #expect(try !nginx.logs().contains("SECRET"))
+        }
+    }
+
+    /// nginx looks for a page of its own, and so begins the phases in their middle.
+    @Test func `shows no token in logs of requests that are refused before their first phase`() async throws {
+        let pages = ["        location /": "        error_page 400 414 494 /live/free/error;\n        location /"]
+        try await EdgeProxy.nginxModule.withGrants(replacing: pages) { (_, nginx) throws in
+            let (large, long) = (String(repeating: "a", count: 20_000), String(repeating: "a", count: 9000))
+            for head in [
+                "GET /live/seg/a?token=SECRET HTTP/1.1\r\nHost: gate\r\nX: \(large)\r\n\r\n",
+                "GET /live/seg/a?token=SECRET&a=\(long) HTTP/1.1\r\nHost: gate\r\n\r\n",
+                "GET /live/seg/a?token=SECRET HTTP/1.1\r\nHost: gate\r\nContent-Length: x\r\n\r\n",
+                "GET /~cat=SECRET/live/seg/a HTTP/1.1\r\nHost: a/b\r\n\r\n",
+            ] {
+                let connection = try nginx.connect()
+                try connection.send(head)
+                #expect(try connection.response().status >= 400)
+            }
+            nginx.stop()
+            let logs = try nginx.logs()
+            #expect(logs.contains("GET /live/seg/a") && !logs.contains("SECRET"), "\(logs)")
+        }
+    }
+
+    /// The master has read a policy days ago, and a worker has died since.
+    @Test func `a new worker decides its first request by the present policy`() async throws {
+        let folder = try TemporaryFolder()
+        let replacing = [
+            NginxModule.policy: "policy.json", "worker_processes auto;": "worker_processes 1; daemon off;",
+        ]
+        try await EdgeProxy.nginxModule.withGrants(replacing: replacing, folder: folder) { (gate, nginx) throws in
+            let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
+            #expect(try nginx.get("/live/seg/1", cookie).gateCode == "within_ttl")
+            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            let old = try #require(try Self.workers(of: nginx.process).first.flatMap { Int32($0) })
+            try NginxModule.write(policyOf: gate, to: folder)
+            kill(old, SIGKILL)
+            #expect(try eventually { try Self.workers(of: nginx.process).contains { $0 != "\(old)" } })
+            #expect(try nginx.get("/live/seg/1", cookie).gateCode == "session_revoked")
+        }
+    }
+
     /// nginx waits for no sub-request of one in the background.
     @Test func `asks nothing for a request in the background`() async throws {
         let copied = """
@@ -236,23 +345,29 @@ import Testing
     /// Faults of the configuration, and of the policy, at `nginx -t`.
     static let faults: [(printed: String, other: String, message: String)] = [
         ("playgate_policy policy.json;", "", "\"playgate\" has no playgate_policy"),
-        ("playgate_policy policy.json;", "playgate_policy none.json;", "cannot be read (2: No such file or directory)"),
+        (
+            "playgate_policy policy.json;", "playgate_policy none.json;",
+            "the policy cannot be read: No such file or directory"
+        ),
         (
             "playgate_policy policy.json;", "playgate_policy policy.json key=policy.json;",
-            "has a key, which is for unix:PATH"
+            "must be unix:PATH, with or without key=FILE, or a path, with or without trust=FILE"
         ),
         (
             "playgate_policy policy.json;", "playgate_policy unix:/a key=none;",
-            "none\" cannot be read (2: No such file or directory)"
+            "the file of the key cannot be read"
         ),
         (
             "playgate_policy policy.json;", "playgate_policy unix:/a trust=policy.json;",
-            "has keys to trust, which are for a FILE"
+            "must be unix:PATH, with or without key=FILE"
         ),
-        ("playgate_policy policy.json;", "playgate_policy policy.json other=a;", "followed by key=FILE or trust=FILE"),
+        (
+            "playgate_policy policy.json;", "playgate_policy policy.json other=a;",
+            "or a path, with or without trust=FILE"
+        ),
         (
             "playgate_policy policy.json;", "playgate_policy policy.json trust=none;",
-            "none\" cannot be read (2: No such file or directory)"
+            "the file of the keys to trust cannot be read"
         ),
         ("playgate_policy policy.json;", "playgate_policy policy.json trust=policy.json;", "no JWK Set of public keys"),
         (
@@ -261,6 +376,11 @@ import Testing
         ),
         ("playgate_policy policy.json;", "playgate_policy signed.jws;", "jws\" is invalid: this policy is signed"),
         (on, "playgate on; playgate_policy policy.json trust=signer.jwk;", "names the policy with other keys to trust"),
+        (
+            "playgate_policy policy.json;",
+            "playgate_policy unix:/a; server { listen unix:b; playgate on; playgate_policy unix:/a key=signer.jwk; }",
+            "names the policy with another key"
+        ),
         (on, "playgate on; satisfy any;", "\"satisfy any\" in location \"/\" would open what \"playgate\" protects"),
         (on, "playgate perhaps;", "\"playgate\" directive must be on, off or shadow"),
         (on, "playgate on; playgate_profile none;", "\"playgate_profile\" names no profile of the policy"),
@@ -268,10 +388,10 @@ import Testing
         (on, "playgate on; playgate_resource TNT;", "needs requestor=ID"),
         (on, "playgate on; playgate_resource TNT requestor=A use=twice;", "may be followed by requestor=ID"),
         (ask, "playgate_ask @gate;", "must be a location such as /_gate, or off"),
-        ("playgate_token query=token", "playgate_token where=token", "\"where=token\" names no place of tokens"),
+        ("playgate_token query=token", "playgate_token where=token", "names no place of tokens"),
         ("playgate_token query=token", "playgate_token package=token", "which is for grants"),
         ("http {\n", "http {\n    playgate_cache 3;\n", "must be off, or a number of answers from 64 to 1048576"),
-        ("http {\n", "http {\n    playgate_cache 64 entry=1;\n", "may be followed by entry=SIZE"),
+        ("http {\n", "http {\n    playgate_cache 64 entry=1;\n", "may be followed by entry=BYTES"),
     ]
 
     @Test func `nginx -t names file and line`() async throws {

@@ -114,7 +114,7 @@ import Testing
         let named = names.map { [("variables", Self.text($0))] } ?? []
         let message = OffloadExchange.message("playgate-check", [("target", Self.text("/a"))] + named)
         let question = try #require(Self.question(message))
-        let kept = EdgeMemo.Answer(answer, .spoe, question.fields, revision: 0)
+        let kept = EdgeAnswerCache.Answer(answer, .spoe, question.fields, revision: 0)
         answer.trace = TraceID.new()
         let again = RepeatedEdgeAnswer(answer: kept, trace: answer.trace)
         let bytes = Self.frame(.again(again), limit: limit)

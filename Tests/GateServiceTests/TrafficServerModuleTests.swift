@@ -301,7 +301,7 @@ import Testing
         (source, "policy=FOLDER/none.json", "the policy cannot be read: No such file or directory"),
         (source, "key=FOLDER/policy.json", "policy=unix:PATH or policy=FILE is missing"),
         (source, "policy=", "policy= is no NAME=VALUE"),
-        (source, "\(source) @pparam=policy=b", "policy=b is there twice"),
+        (source, "\(source) @pparam=policy=b", "policy=b is duplicate"),
         (source, "\(source) @pparam=key=FOLDER/policy.json", "a key is for unix:PATH"),
         (source, "policy=unix:/a @pparam=key=none", "the file of the key cannot be read"),
         (source, "policy=unix:/a @pparam=trust=none", "a service needs no keys to trust"),

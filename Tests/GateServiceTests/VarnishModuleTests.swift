@@ -251,6 +251,24 @@ import Testing
         }
     }
 
+    /// A revocation that came while a VCL was cold holds from the first request on.
+    @Test func `a VCL that becomes warm decides by the present policy`() async throws {
+        let folder = try TemporaryFolder()
+        let policy = [VarnishModule.policy: Self.source]
+        try await EdgeProxy.varnishModule.withGate(replacing: policy, folder: folder) { (gate, varnish) throws in
+            let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
+            let child = try Child(folder)
+            try child.run("vcl.load", "cold", folder.file("playgate.vcl"), "cold")
+            #expect(child.followers == 1)
+            #expect(try varnish.get("/live/seg/1", cookie).gateCode == "within_ttl")
+            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            try NginxModule.write(policyOf: gate, to: folder)
+            try child.run("vcl.state", "cold", "auto")
+            try child.run("vcl.use", "cold")
+            #expect(try varnish.get("/live/seg/1", cookie).gateCode == "session_revoked")
+        }
+    }
+
     @Test func `reloads thirty times under load without losing a request, a thread or memory`() async throws {
         let folder = try TemporaryFolder()
         let small = ["ask_timeout = 10s": "ask_timeout = 10s, memo = 64"]

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import AsyncHTTPClient
+internal import Encodings
 internal import Entitlements
 internal import NIOCore
 internal import NIOHTTP1
@@ -29,7 +30,7 @@ struct ServiceConnection: Sendable {
         accepting: Set<Int> = [],
         _ read: (ServiceAnswer) throws(ServiceFailure) -> Value
     ) async throws(ServiceFailure) -> Value {
-        guard request.path.allSatisfy({ !["", ".", ".."].contains($0) }) else {
+        guard request.path.allSatisfy({ !$0.isEmpty && URIPath.dots(of: $0.utf8.span) == 0 }) else {
             throw .unreadable("an identifier is empty, \".\" or \"..\", which cannot be a path segment", httpStatus: 0)
         }
         var attempts = Attempts(settings)

@@ -144,7 +144,7 @@ struct NormalTarget {
     private static func plainLengths(_ bytes: Span<UInt8>) -> (path: Int?, target: Int) {
         if URIPath.isPlain(bytes) { return (bytes.count, bytes.count) }
         // Read once: each access to them asks whether they were made.
-        let (inPath, inQuery) = (UInt8.plainInPath, UInt8.plainInQuery)
+        let (inPath, inQuery) = (plainInPath, plainInQuery)
         var place = 0
         var previous: UInt8 = 0
         while place < bytes.count {
@@ -152,7 +152,7 @@ struct NormalTarget {
             // Most are letters and digits.
             if !byte.isASCIIAlphanumeric {
                 if byte == UInt8(ascii: "?") { break }
-                guard byte.isIn(inPath) else { return (nil, place) }
+                guard inPath.contains(byte) else { return (nil, place) }
                 // No dot and no slash may follow a slash.
                 if previous == UInt8(ascii: "/"), byte == UInt8(ascii: "/") || byte == UInt8(ascii: ".") {
                     return (nil, place)
@@ -162,7 +162,7 @@ struct NormalTarget {
             place += 1
         }
         let path = place
-        while place < bytes.count, bytes[place].isIn(inQuery) { place += 1 }
+        while place < bytes.count, inQuery.contains(bytes[place]) { place += 1 }
         return (path, place)
     }
 
@@ -172,8 +172,8 @@ struct NormalTarget {
             let decoded = try URIPath.decode(bytes)
             guard String(validating: decoded, as: UTF8.self) != nil else { return nil }
             let end = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0) ?? bytes.count
-            guard let encoded = normalText(bytes.extracting(..<end), plain: UInt8.plainInPath) else { return nil }
-            let resolved = try URIPath.resolve(encoded)
+            guard let encoded = URIPath.normalText(bytes.extracting(..<end), plain: plainInPath) else { return nil }
+            let resolved = try URIPath.resolve(encoded.span)
             guard form == .resolved || resolved.count == encoded.count else { return nil }
             return String(decoding: resolved, as: UTF8.self)[...]
         } catch {
@@ -181,65 +181,12 @@ struct NormalTarget {
         }
     }
 
-    private static func normalQuery(_ bytes: Span<UInt8>) -> Substring? {
-        normalText(bytes, plain: UInt8.plainInQuery).map { String(decoding: $0, as: UTF8.self)[...] }
-    }
-
-    /// Decodes unreserved characters, writes other encodings in upper case, and encodes what a URI may not contain.
-    ///
-    /// Returns `nil` for controls, and for percent signs that encode nothing.
-    private static func normalText(_ bytes: Span<UInt8>, plain: UInt8.Characters) -> [UInt8]? {
-        var text: [UInt8] = []
-        text.reserveCapacity(bytes.count)
-        var place = 0
-        while place < bytes.count {
-            var byte = bytes[place]
-            place += 1
-            var isWritten = byte.isIn(plain)
-            if byte == UInt8(ascii: "%") {
-                guard place + 1 < bytes.count, let high = bytes[place].hexadecimalDigit,
-                    let low = bytes[place + 1].hexadecimalDigit
-                else { return nil }
-                place += 2
-                byte = high << 4 | low
-                isWritten = byte.isUnreserved
-            } else if byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "#") {
-                return nil
-            }
-            if isWritten { text.append(byte) } else { text.appendPercentEncoded(byte) }
-        }
-        return text
-    }
-}
-
-extension [UInt8] {
-    fileprivate mutating func appendPercentEncoded(_ byte: UInt8) {
-        func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
-        append(UInt8(ascii: "%"))
-        append(digit(byte >> 4))
-        append(digit(byte & 15))
-    }
-}
-
-extension UInt8 {
-    /// A set of characters of ASCII, a bit for each.
-    fileprivate typealias Characters = (UInt64, UInt64)
-
     /// `/` and the characters of a segment (RFC 3986 §3.3) but `;`.
-    fileprivate static let plainInPath = set("/!$&'()*+,=:@")
+    private static let plainInPath = ASCIISet { $0.isUnreserved || "/!$&'()*+,=:@".utf8.contains($0) }
     /// The characters of a query (RFC 3986 §3.4).
-    fileprivate static let plainInQuery = set("/?!$&'()*+,;=:@")
+    private static let plainInQuery = ASCIISet { $0.isUnreserved || "/?!$&'()*+,;=:@".utf8.contains($0) }
 
-    fileprivate func isIn(_ set: Characters) -> Bool {
-        self < 64 ? set.0 >> UInt64(self) & 1 == 1 : self < 128 && set.1 >> UInt64(self & 63) & 1 == 1
-    }
-
-    /// The unreserved characters and `others`.
-    private static func set(_ others: String) -> Characters {
-        var set: Characters = (0, 0)
-        for byte in UInt8(0)..<128 where byte.isUnreserved || others.utf8.contains(byte) {
-            if byte < 64 { set.0 |= 1 << UInt64(byte) } else { set.1 |= 1 << UInt64(byte & 63) }
-        }
-        return set
+    private static func normalQuery(_ bytes: Span<UInt8>) -> Substring? {
+        URIPath.normalText(bytes, plain: plainInQuery).map { String(decoding: $0, as: UTF8.self)[...] }
     }
 }

@@ -24,8 +24,8 @@ extension Substring {
             let decoded = segment.text.percentDecoded
             guard let prefix = prefixes.first(where: { (decoded?[...] ?? segment.text).hasBytePrefix($0) }) else {
                 // A segment that cannot be decoded is refused later, with the whole path.
-                let text = decoded?[...] ?? segment.text
-                isUnclear = isUnclear || text.isDots || (text.isEmpty && !segment.isLast)
+                let isDots = URIPath.dots(of: segment.text.utf8.span) > 0
+                isUnclear = isUnclear || isDots || (segment.text.isEmpty && !segment.isLast)
                 kept += "/" + segment.text
                 continue
             }
@@ -73,8 +73,6 @@ extension Substring {
         }
         return false
     }
-
-    fileprivate var isDots: Bool { utf8.elementsEqual(".".utf8) || utf8.elementsEqual("..".utf8) }
 
     /// True if the rest after `prefix` has only characters that a token in a segment may have.
     fileprivate func isTokenSegment(behind prefix: String) -> Bool {

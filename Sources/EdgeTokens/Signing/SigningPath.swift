@@ -23,44 +23,16 @@ struct SigningPath: Hashable, Sendable {
             throw SigningError(.scope, name)
         }
         try SigningText.demand(text, name, SigningText.isSegment)
-        guard Self.isEncoded(text) else {
-            guard Self.hasPlainSegments(text) else { throw SigningError(.scope, name) }
-            (raw, decoded) = (text, text)
+        raw = text
+        if URIPath.isPlain(text.utf8.span) {
+            decoded = text
             return
         }
-        guard let decoded = text[...].percentDecoded else { throw SigningError(.scope, name) }
-        guard decoded.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && !Self.misread.contains($0) }) else {
-            throw SigningError(.scope, name)
-        }
-        // A path that is encoded twice names another file to a server that decodes twice.
-        let rests = decoded.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false).dropFirst()
-        guard rests.allSatisfy({ $0.prefix(2).count { $0.hexadecimalDigit != nil } < 2 }) else {
-            throw SigningError(.scope, name)
-        }
-        guard Self.hasPlainSegments(decoded) else { throw SigningError(.scope, name) }
-        raw = text
-        self.decoded = decoded
-    }
-
-    /// Characters that some servers decode before they split a target, and others after it.
-    private static let misread = [UInt8(ascii: "\\"), UInt8(ascii: "?"), UInt8(ascii: "#")]
-
-    private static func isEncoded(_ text: String) -> Bool {
-        text.utf8.span.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil
-    }
-
-    /// True if no segment of a path is a dot segment, and none but the last is empty.
-    private static func hasPlainSegments(_ path: String) -> Bool {
-        let bytes = path.utf8.span
-        var start = 1
-        while start <= bytes.count {
-            let end = bytes.firstIndex(of: UInt8(ascii: "/"), from: start) ?? bytes.count
-            let isDots = end - start <= 2 && bytes.starts(with: "..", length: end - start, at: start)
-            // The last segment of a folder is empty.
-            guard end == start ? end == bytes.count : !isDots else { return false }
-            start = end + 1
-        }
-        return true
+        guard let path = try? URIPath.decode(text.utf8.span, permitting: .encodedSlash),
+            let resolved = try? URIPath.resolve(path.span), resolved.count == path.count,
+            let text = String(validating: path, as: UTF8.self)
+        else { throw SigningError(.scope, name) }
+        decoded = text
     }
 
     /// Throws if digits at the end could be read as the first of an expiry that is signed behind the path without a delimiter: a

@@ -68,20 +68,3 @@ enum SigningText {
         return bytes
     }
 }
-
-/// A set of ASCII characters.
-struct ASCIISet: Sendable {
-    private var low: UInt64 = 0
-    private var high: UInt64 = 0
-
-    /// Creates the set of the characters that `isMember` takes.
-    init(_ isMember: (UInt8) -> Bool) {
-        for byte in UInt8(0)..<128 where isMember(byte) {
-            if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte & 63) }
-        }
-    }
-
-    func contains(_ byte: UInt8) -> Bool {
-        byte < 128 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 == 1
-    }
-}

@@ -24,7 +24,8 @@ extension PackageAttribute {
         var rest = segments.joined(separator: "/")
         if rest.utf8.count != path.count {
             let inner = segments.dropFirst().dropLast()
-            guard !inner.contains(where: \.isEmpty), !segments.contains(where: \.isDotSegment) else { return nil }
+            guard !inner.contains(where: \.isEmpty), !segments.contains(where: { URIPath.dots(of: $0.utf8.span) > 0 })
+            else { return nil }
         }
         if path.endIndex != target.endIndex {
             let query = target[target.utf8.index(after: path.endIndex)...]
@@ -39,13 +40,5 @@ extension PackageAttribute {
     private func isPackage(_ parameter: Substring) -> Bool {
         let value = parameter.utf8.dropFirst(name.utf8.count + 1)
         return parameter.utf8.starts(with: "\(name)=".utf8) && !value.isEmpty && value.allSatisfy(\.isOfJWT)
-    }
-}
-
-extension Substring {
-    /// True for `.` and `..`, also percent-encoded.
-    fileprivate var isDotSegment: Bool {
-        let decoded = percentDecoded ?? String(self)
-        return decoded == "." || decoded == ".."
     }
 }

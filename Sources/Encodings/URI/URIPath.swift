@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The steps that bring the path of a URI to one form, for the catalogue and for edge tokens alike.
+/// The reading of the path of a URI: the one place where its percent-encoding is decoded and its dot segments are resolved, for the
+/// catalogue, for edge tokens, for signed paths and for the references of manifests alike.
 ///
 /// A path that an origin may interpret differently is a fault. Source: RFC 3986 §5.2.4 and §6.2.2; accepts a subset.
 package enum URIPath {
@@ -21,69 +22,114 @@ package enum URIPath {
         case aboveRoot
     }
 
+    /// A set of characters that servers read in different ways, which a caller permits.
+    package struct Permissions: OptionSet, Sendable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// A slash that is percent-encoded, which is decoded.
+        package static let encodedSlash = Permissions(rawValue: 1)
+        /// A semicolon.
+        package static let parameters = Permissions(rawValue: 2)
+    }
+
     /// Decodes one level of percent-encoding, up to the query.
-    package static func decode(_ bytes: Span<UInt8>) throws(Fault) -> [UInt8] {
+    package static func decode(_ bytes: Span<UInt8>, permitting permitted: Permissions = []) throws(Fault) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)
         var place = 0
         while place < bytes.count {
             var byte = bytes[place]
             var isEncoded = false
-            place += 1
             switch byte {
             case UInt8(ascii: "?"): return decoded
             case UInt8(ascii: "#"): throw .fragment
             case UInt8(ascii: "%"):
-                guard place + 1 < bytes.count, let high = bytes[place].hexadecimalDigit,
-                    let low = bytes[place + 1].hexadecimalDigit
-                else { throw .badEncoding }
-                byte = high << 4 | low
+                guard let encoded = bytes.percentEncodedByte(at: place) else { throw .badEncoding }
+                byte = encoded
                 isEncoded = true
-                place += 2
-            default: break
+                place += 3
+            default: place += 1
             }
             switch byte {
             case 0x00...0x1F, 0x7F: throw .controlCharacter
             case UInt8(ascii: "\\"): throw .backslash
-            case UInt8(ascii: "/") where isEncoded: throw .encodedSlash
+            case UInt8(ascii: "/") where isEncoded && !permitted.contains(.encodedSlash): throw .encodedSlash
             // A server that decodes before it splits a target takes the rest for a query or a fragment.
             case UInt8(ascii: "?") where isEncoded, UInt8(ascii: "#") where isEncoded: throw .encodedDelimiter
-            case UInt8(ascii: ";"): throw .parameters
+            case UInt8(ascii: ";") where !permitted.contains(.parameters): throw .parameters
             default: decoded.append(byte)
             }
             // A double-encoded path names another file to a server that decodes twice.
-            if decoded.count >= 3, decoded[decoded.count - 3] == UInt8(ascii: "%"),
-                decoded[decoded.count - 2].hexadecimalDigit != nil, decoded[decoded.count - 1].hexadecimalDigit != nil
-            {
-                throw .encodedTwice
-            }
+            if decoded.count >= 3, decoded.span.percentEncodedByte(at: decoded.count - 3) != nil { throw .encodedTwice }
         }
         return decoded
     }
 
     /// Removes empty and dot segments of a path that begins with a slash. A trailing slash stays.
-    package static func resolve(_ path: [UInt8]) throws(Fault) -> [UInt8] {
+    package static func resolve(_ path: Span<UInt8>) throws(Fault) -> [UInt8] {
         var resolved: [UInt8] = []
         resolved.reserveCapacity(path.count)
-        var position = 0
-        while position < path.count {
-            // `position` is at a slash; the segment ends at the next one.
-            var end = position + 1
-            while end < path.count, path[end] != UInt8(ascii: "/") { end += 1 }
-            let segment = path[position + 1..<end]
-            let isLast = end == path.count
-            switch segment.elementsEqual("..".utf8) ? 2 : segment.elementsEqual(".".utf8) ? 1 : 0 {
-            case 2:
-                guard let slash = resolved.lastIndex(of: UInt8(ascii: "/")) else { throw .aboveRoot }
-                resolved.removeSubrange(slash...)
-                if isLast { resolved.append(UInt8(ascii: "/")) }
-            case 1:
-                if isLast { resolved.append(UInt8(ascii: "/")) }
-            default:
-                if !segment.isEmpty || isLast { resolved += path[position..<end] }
-            }
-            position = end
-        }
+        try append(path, to: &resolved, from: 0, .request)
         return resolved
+    }
+
+    /// The meaning of empty segments, and of dot segments at the root.
+    package enum Reading {
+        /// To the servers that serve a request: empty segments count for nothing, and no path leads above the root.
+        case request
+        /// In a reference, as players resolve it (RFC 3986 §5.2.4): empty segments stay, and the root is its own parent.
+        case reference
+    }
+
+    /// Appends a path, of which the dot segments are resolved. An encoded dot counts as a dot.
+    ///
+    /// - Parameters:
+    ///   - path: The path; a leading slash is that of its first segment.
+    ///   - output: What precedes the path from `root` on is its folder, without the last slash.
+    ///   - root: The length of `output` at the root.
+    package static func append(
+        _ path: Span<UInt8>,
+        to output: inout [UInt8],
+        from root: Int,
+        _ reading: Reading
+    ) throws(Fault) {
+        var start = path.count > 0 && path[0] == UInt8(ascii: "/") ? 1 : 0
+        while true {
+            let end = path.firstIndex(of: UInt8(ascii: "/"), from: start) ?? path.count
+            let (segment, isLast) = (path.extracting(start..<end), end == path.count)
+            let dots = dots(of: segment)
+            if dots == 0 {
+                if reading == .reference || isLast || segment.count > 0 {
+                    output.append(UInt8(ascii: "/"))
+                    output.append(copying: segment)
+                }
+            } else {
+                if dots == 2 {
+                    guard reading == .reference || output.count > root else { throw .aboveRoot }
+                    while output.count > root, output.removeLast() != UInt8(ascii: "/") {}
+                }
+                if isLast { output.append(UInt8(ascii: "/")) }
+            }
+            guard !isLast else { return }
+            start = end + 1
+        }
+    }
+
+    /// Returns 1 or 2 for a dot segment, with its dots as they are or percent-encoded; 0 for other segments.
+    package static func dots(of segment: Span<UInt8>) -> Int {
+        // An encoded dot has three bytes.
+        guard segment.count <= 6 else { return 0 }
+        var (dots, place) = (0, 0)
+        while place < segment.count {
+            if segment[place] == UInt8(ascii: ".") {
+                place += 1
+            } else if segment.percentEncodedByte(at: place) == UInt8(ascii: ".") {
+                place += 3
+            } else {
+                return 0
+            }
+            dots += 1
+        }
+        return dots <= 2 ? dots : 0
     }
 }

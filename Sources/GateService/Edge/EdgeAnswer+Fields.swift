@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeChecks
 internal import Encodings
 internal import HTTPServer
 internal import NIOCore

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeChecks
 internal import Encodings
 internal import PlaybackGate
 
@@ -51,6 +52,8 @@ enum EdgeDialect: String, CaseIterable, Sendable {
         var refusesAnswerFields = false
         /// True if the edge can pass an answer with 302 on to the client.
         var passesRedirects = false
+        /// The fields that edges of the dialect take a new grant from, in the pages and modules that ask by it.
+        var grantFields = DeliveredGrant.Fields.all
     }
 
     var row: Row { Self.rows[number] }
@@ -69,7 +72,8 @@ enum EdgeDialect: String, CaseIterable, Sendable {
             client: "x-original-client",
             url: "x-original-url",
             cacheKey: "x-playgate-cache-key",
-            form: .resolved
+            form: .resolved,
+            grantFields: [.namedCookie, .token, .standardHeader]
         ),
         Row(
             endpoint: "/v1/check/forward",
@@ -97,7 +101,9 @@ enum EdgeDialect: String, CaseIterable, Sendable {
             host: "x-forwarded-host",
             scheme: "x-playgate-scheme",
             client: "x-playgate-client",
-            varying: "X-Forwarded-Host"
+            varying: "X-Forwarded-Host",
+            // `authproxy` passes nothing on.
+            grantFields: []
         ),
         Row(target: ":path", method: ":method", host: ":authority", scheme: ":scheme", client: ":client"),
         Row(host: "host", scheme: "x-forwarded-proto", client: "x-envoy-external-address"),

@@ -67,8 +67,18 @@ struct EdgeResponder: BodilessService {
         _ connection: HTTPConnection
     ) -> Answer {
         let snapshot = live.current
-        let isTrusted = trusts(connection, snapshot)
-        var miss: EdgeMemo.Miss?
+        return answer(to: method, fields, found, isTrusted: trusts(connection, snapshot), snapshot)
+    }
+
+    /// Answers a check by an earlier answer, or decides it. The parameters are those of ``reply(to:_:_:isTrusted:_:_:)``.
+    func answer(
+        to method: HTTPMethod,
+        _ fields: HTTPFields,
+        _ found: (dialect: EdgeDialect, rest: Substring)?,
+        isTrusted: Bool,
+        _ snapshot: LiveGate.Snapshot
+    ) -> Answer {
+        var miss: EdgeAnswerCache.Miss?
         if isTrusted, let found, let known = repeated(fields, found.dialect, snapshot, &miss) { return .again(known) }
         return .first(reply(to: method, fields, found, isTrusted: isTrusted, snapshot, miss))
     }
@@ -84,18 +94,18 @@ struct EdgeResponder: BodilessService {
         _ fields: HTTPFields,
         _ dialect: EdgeDialect,
         _ snapshot: LiveGate.Snapshot,
-        _ miss: inout EdgeMemo.Miss?
+        _ miss: inout EdgeAnswerCache.Miss?
     ) -> RepeatedEdgeAnswer? {
-        guard let memo = snapshot.memo, let rules = snapshot.edge, rules.answers(dialect),
-            let key = EdgeMemo.Key(fields, dialect, rules.sources)
+        guard let answers = snapshot.answers, let rules = snapshot.edge, rules.answers(dialect),
+            let key = EdgeAnswerCache.Key(fields, dialect, rules.sources)
         else { return nil }
         let start = ContinuousClock.now
         let (revision, now) = (snapshot.gate.revision, clock())
-        let found = memo.find(key, fields, at: now) { answer in
+        let found = answers.find(key, fields, at: now) { answer in
             snapshot.gate.stillOpens(answer.decision, since: answer.revision, at: now, start)
         }
         guard let known = found else {
-            miss = EdgeMemo.Miss(memo: memo, key: key, revision: revision)
+            miss = EdgeAnswerCache.Miss(cache: answers, key: key, revision: revision)
             return nil
         }
         let client = PlaybackRequest.Client(traceparent: key.traceparent, edge: dialect.rawValue)
@@ -118,7 +128,7 @@ struct EdgeResponder: BodilessService {
         _ found: (dialect: EdgeDialect, rest: Substring)?,
         isTrusted: Bool,
         _ snapshot: LiveGate.Snapshot,
-        _ miss: EdgeMemo.Miss? = nil
+        _ miss: EdgeAnswerCache.Miss? = nil
     ) -> Reply {
         let now = clock()
         let client = PlaybackRequest.Client(
@@ -150,7 +160,7 @@ struct EdgeResponder: BodilessService {
         _ check: Check,
         _ fields: HTTPFields,
         _ snapshot: LiveGate.Snapshot,
-        _ miss: EdgeMemo.Miss?
+        _ miss: EdgeAnswerCache.Miss?
     ) -> Reply {
         let (gate, target) = (snapshot.gate, check.request.check.target)
         var context = EdgeCheckContext()
@@ -183,7 +193,7 @@ struct EdgeResponder: BodilessService {
     /// Keeps an answer, if it is that for all files of the folder. It is given as long as it would say the same.
     private func keep(
         _ answer: EdgeAnswer,
-        _ miss: EdgeMemo.Miss,
+        _ miss: EdgeAnswerCache.Miss,
         _ context: EdgeCheckContext,
         _ check: Check,
         _ fields: HTTPFields,
@@ -197,8 +207,8 @@ struct EdgeResponder: BodilessService {
         else { return }
         let end = reuse.last.advanced(byMilliseconds: -1000 * seconds)
         guard check.now <= end else { return }
-        miss.memo.keep(miss.key, fields, life: check.now...end) {
-            EdgeMemo.Answer(answer, check.dialect, fields, revision: miss.revision)
+        miss.cache.keep(miss.key, fields, life: check.now...end) {
+            EdgeAnswerCache.Answer(answer, check.dialect, fields, revision: miss.revision)
         }
     }
 
@@ -238,7 +248,12 @@ struct EdgeResponder: BodilessService {
             ),
             session: decision.access?.session,
             grant: decision.access?.delivered.flatMap {
-                DeliveredGrant($0, check.location(with: $0.token), at: check.now)
+                DeliveredGrant(
+                    $0,
+                    check.location(with: $0.token),
+                    fields: check.dialect.row.grantFields,
+                    at: check.now
+                )
             }
         )
         requests.count(check.dialect, answer.status)
@@ -281,17 +296,25 @@ extension Decision {
 extension DeliveredGrant {
     /// Creates a grant to deliver by cookie, or as its profile has it renewed.
     ///
-    /// - Parameter location: The target of the request with the grant in its query; `nil` if it had none.
-    fileprivate convenience init?(_ grant: IssuedGrant, _ location: @autoclosure () -> String?, at now: Timestamp) {
+    /// - Parameters:
+    ///   - location: The target of the request with the grant in its query; `nil` if it had none.
+    ///   - fields: The fields that the edge uses.
+    fileprivate convenience init?(
+        _ grant: IssuedGrant,
+        _ location: @autoclosure () -> String?,
+        fields: Fields,
+        at now: Timestamp
+    ) {
         if grant.isByRedirect {
-            self.init(token: grant.token, cookie: nil, location: location())
+            self.init(token: grant.token, cookie: nil, fields: fields, location: location())
             return
         }
         guard let delivery = GrantDelivery(grant, at: now) else { return nil }
         self.init(
             token: delivery.token,
             cookie: delivery.cookie,
-            headers: delivery.isInHeader ? [.standard, .older] : []
+            headers: delivery.isInHeader ? [.standard, .older] : [],
+            fields: fields
         )
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeChecks
 internal import HTTPServer
 internal import MediaResources
 internal import MediaTokens
@@ -87,12 +88,12 @@ struct SPOEActions {
     }
 
     /// The actions as they are written, but for the number of the trace.
-    var written: EdgeMemo.Written {
+    var written: EdgeAnswerCache.Written {
         // A head has the same texts, and longer names.
         let limit = answer.limit
         let (start, end) = (SPOPActions.bytes(limit: limit, writeStart), SPOPActions.bytes(limit: limit, writeEnd))
         let hasTrace = sets(.trace)
-        return EdgeMemo.Written(start: hasTrace ? start.dropLast(32) : start, hasTrace: hasTrace, end: end)
+        return EdgeAnswerCache.Written(start: hasTrace ? start.dropLast(32) : start, hasTrace: hasTrace, end: end)
     }
 
     private func sets(_ variable: SPOEVariables) -> Bool { variables.contains(variable) }

@@ -20,7 +20,7 @@ final class LiveGate: Sendable {
         let builder: GateBuilder
         let manifest: ManifestSettings?
         /// The answers to checks that may be repeated; `nil` if neither grants nor tokens are cached.
-        let memo: EdgeMemo?
+        let answers: EdgeAnswerCache?
         /// The state of the files before this was made from them.
         let files: FileStamps
         let loaded: Timestamp
@@ -36,7 +36,7 @@ final class LiveGate: Sendable {
             self.builder = builder
             manifest = configuration.manifest.map(ManifestSettings.init)
             let capacity = configuration.grants?.cacheCapacity ?? configuration.verification.cacheCapacity
-            memo = configuration.edge != nil && capacity > 0 ? EdgeMemo(capacity: capacity) : nil
+            answers = configuration.edge != nil && capacity > 0 ? EdgeAnswerCache(capacity: capacity) : nil
             files = builder.files
             self.loaded = loaded
         }

@@ -49,11 +49,9 @@ extension Substring {
 
     /// The beginning of the value behind the first equals sign, or its encoding.
     private var valueStart: Index? {
-        let bytes = Array(utf8)
+        let bytes = utf8.span
         for place in bytes.indices {
-            let isEncoded =
-                bytes[place] == UInt8(ascii: "%") && bytes.dropFirst(place + 1).first == UInt8(ascii: "3")
-                && bytes.dropFirst(place + 2).first.map { $0 | 0x20 == UInt8(ascii: "d") } ?? false
+            let isEncoded = bytes.percentEncodedByte(at: place) == UInt8(ascii: "=")
             guard bytes[place] == UInt8(ascii: "=") || isEncoded else { continue }
             return utf8.index(startIndex, offsetBy: place + (isEncoded ? 3 : 1))
         }

@@ -22,7 +22,7 @@ struct ServiceGauges: Sendable {
             service, readiness(report), catalogue(snapshot, at: now), reloadResults, logAndMemory, connections,
             keys(gate.verifier.trust, at: now),
             store(gate.store), revocations, cache(gate.verifier.cache), grantCache(gate.grants),
-            repeatedAnswers(snapshot.memo), keySets(at: now),
+            repeatedAnswers(snapshot.answers), keySets(at: now),
         ].flatMap { $0 }
     }
 
@@ -214,14 +214,14 @@ struct ServiceGauges: Sendable {
         )
     }
 
-    private func repeatedAnswers(_ memo: EdgeMemo?) -> [PrometheusGauge] {
-        guard let memo else { return [] }
+    private func repeatedAnswers(_ answers: EdgeAnswerCache?) -> [PrometheusGauge] {
+        guard let answers else { return [] }
         return [
             PrometheusGauge(
                 name: "playgate_edge_repeated_answers_total",
                 type: "counter",
                 help: "Checks that were answered as an earlier one for another file of the same folder.",
-                value: Double(memo.found)
+                value: Double(answers.found)
             )
         ]
     }

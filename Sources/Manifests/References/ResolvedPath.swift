@@ -20,31 +20,16 @@ struct ResolvedPath {
     ) throws(ReferenceFault) {
         let floor = output.count
         if floor == 0 { output.reserveCapacity(folder.count + path.count + 1) }
-        var start = 0
-        if path.count > 0, path[0] == UInt8(ascii: "/") {
-            start = 1
-        } else {
+        if path.count == 0 || path[0] != UInt8(ascii: "/") {
             output.append(copying: folder.extracting(..<(folder.count - 1)))
         }
-        while true {
-            let end = path.firstIndex(of: UInt8(ascii: "/"), from: start) ?? path.count
-            appendSegment(path.extracting(start..<end), isLast: end == path.count, floor, &output)
-            guard end < path.count else { break }
-            start = end + 1
+        do throws(URIPath.Fault) {
+            try URIPath.append(path, to: &output, from: floor, .reference)
+        } catch {
+            throw ReferenceFault(error)
         }
         if let prefix { try removeGrants(prefix, floor, &output) }
         if output.count == floor { output.append(UInt8(ascii: "/")) }
-    }
-
-    private static func appendSegment(_ segment: Span<UInt8>, isLast: Bool, _ floor: Int, _ output: inout [UInt8]) {
-        let dots = segment.dots
-        if dots == 2 {
-            while output.count > floor, output.removeLast() != UInt8(ascii: "/") {}
-        } else if dots == 0 {
-            output.append(UInt8(ascii: "/"))
-            output.append(copying: segment)
-        }
-        if dots > 0, isLast { output.append(UInt8(ascii: "/")) }
     }
 
     /// Removes the segments that carry a grant from the end of `output`. What an encoded one means depends on the server.

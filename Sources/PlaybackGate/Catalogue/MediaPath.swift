@@ -54,7 +54,7 @@ public struct MediaPath: Hashable, Sendable {
         let resolved: [UInt8]
         do throws(URIPath.Fault) {
             decoded = try URIPath.decode(bytes)
-            resolved = try URIPath.resolve(decoded)
+            resolved = try URIPath.resolve(decoded.span)
         } catch {
             throw MediaPathError(error)
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+
 /// A pattern for the paths that an entry of the catalogue covers.
 ///
 /// - `/vod/1234/master.m3u8`: this path.
@@ -68,7 +70,7 @@ public struct PathPattern: Hashable, Sendable {
         // Split by bytes: a slash with a combining character behind it is a different `Character`.
         let segments = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
         return segments.dropLast().allSatisfy { !$0.isEmpty }
-            && segments.allSatisfy { !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) }
+            && segments.allSatisfy { URIPath.dots(of: Substring($0).utf8.span) == 0 }
             && text.utf8.allSatisfy { byte in
                 byte > 0x1F && byte != 0x7F && byte != UInt8(ascii: "\\") && byte != UInt8(ascii: ";")
                     && byte != UInt8(ascii: "#")
