@@ -100,7 +100,8 @@ bench: bench-build  ## Measure the hot path against bare libraries, the replay s
 	bench/.build/release/manifests
 	bench/playback
 	bench/edge
-	bench/manifest-listener
+	swift build -c release --product playgate
+	bench/manifest-listener .build/release/playgate
 	bench/allocations
 	bench/instructions
 

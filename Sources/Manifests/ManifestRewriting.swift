@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
+
 /// A rewriter of one manifest, which is fed in pieces of any size.
 ///
 /// The output has the bytes of the manifest, except for the references to protected hosts, which carry the grant. After a
@@ -30,5 +32,15 @@ extension ManifestRewriting where Self: ~Copyable {
         try rewriter.append(manifest, to: &output)
         try rewriter.finish(to: &output)
         return output
+    }
+}
+
+extension [UInt8] {
+    /// Appends the next bytes of a manifest that is kept until its end.
+    mutating func keep(_ bytes: Span<UInt8>, within limits: ManifestLimits) throws(ManifestFault) {
+        guard bytes.count <= limits.size - count else {
+            throw ManifestFault(.tooLarge, line: nil, "more than \(limits.size) bytes")
+        }
+        append(copying: bytes)
     }
 }

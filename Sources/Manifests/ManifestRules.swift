@@ -13,14 +13,42 @@ public struct ManifestRules: Sendable {
         case query(name: String = "cat")
     }
 
+    /// Changes to a manifest beside the grants in its references, and exceptions from them.
+    public struct Options: OptionSet, Hashable, Sendable {
+        /// The set of bits.
+        public let rawValue: UInt8
+        /// Creates a set.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// An MPD gets a `Location` with its URL and the grant, by which players reload it.
+        public static let addingLocation = Options(rawValue: 1)
+        /// Keys of HLS playlists, `EXT-X-KEY` and `EXT-X-SESSION-KEY`, get no grant: another service protects them.
+        public static let sparingKeys = Options(rawValue: 2)
+        /// An HLS playlist of version 8 or later, by its `EXT-X-VERSION`, has the grant of its segments and parts once, as the value of a
+        /// variable `playgate` (`EXT-X-DEFINE`). For players that know variables: not those that play by ffmpeg.
+        public static let definingGrant = Options(rawValue: 4)
+    }
+
     /// The place of the grant.
     public let mode: Mode
+    /// The changes beside the grants in references.
+    public let options: Options
     /// The limits of the manifest.
     public let limits: ManifestLimits
     /// The grant. Not public, so that it is not printed by mistake.
     package let grant: String
-    /// The URL of the manifest, to which its references are relative.
+    /// The grant of references that players keep over reloads: see ``init(url:source:publicPath:grant:lastingGrant:options:mode:hosts:limits:)``.
+    package let lastingGrant: String
+    /// The URL to which the references of the manifest are relative.
     package let base: ReferenceBase
+    /// The URL by which the player asked, against which it resolves what is written.
+    let requested: ReferenceBase
+    /// The beginning of the paths of players' URLs, which a proxy takes off.
+    let publicPath: PublicPath
+    /// True if the player's URL is another one than that of the manifest.
+    let isMoved: Bool
+    /// True if it is the same, without a public path.
+    let isDirect: Bool
     /// The origins without a scheme whose references carry the grant.
     let hosts: Set<ProtectedHost>
 
@@ -36,7 +64,16 @@ public struct ManifestRules: Sendable {
     /// - Parameters:
     ///   - url: The absolute URL by which the player asked for the manifest, `http` or `https`. Segments and parameters with
     ///     an old grant, and a fragment, are cut from it.
+    ///   - source: The absolute URL to which the references of the manifest are relative, if it is another one: that of a redirect,
+    ///     which the player does not see. Its references are written so that the player requests the same. `nil` for `url`.
+    ///   - publicPath: The beginning of the paths of `url`, and of `source` on the same host, that a proxy takes off before it
+    ///     forwards a request, such as `/watch`. Paths of references are behind it, and so is a segment with the grant. 1 to 1,024
+    ///     bytes: segments of unreserved characters, not of dots alone.
     ///   - grant: The grant, 1 to ``maximumGrantSize`` characters `A`-`Z`, `a`-`z`, `0`-`9`, `.`, `_` and `-`.
+    ///   - lastingGrant: The grant of references that a player of a live playlist keeps over reloads, or compares: keys,
+    ///     initialization sections, rendition reports, date ranges and steering manifests. It has the form of `grant`, which is the
+    ///     default.
+    ///   - options: The changes beside the grants in references.
     ///   - mode: The place of the grant.
     ///   - hosts: The protected hosts, names or addresses. One without a port stands for the default port of the scheme.
     ///     `nil` for the host of the manifest, with its port. No other host ever gets the grant, nor does `http` if the
@@ -45,12 +82,44 @@ public struct ManifestRules: Sendable {
     /// - Throws: ``ManifestRulesError`` with the argument that cannot be used.
     public init(
         url: String,
+        source: String? = nil,
+        publicPath: String = "/",
         grant: String,
+        lastingGrant: String? = nil,
+        options: Options = [],
         mode: Mode,
         hosts: [String]? = nil,
         limits: ManifestLimits = ManifestLimits()
     ) throws(ManifestRulesError) {
-        guard 1...Self.maximumGrantSize ~= grant.utf8.count, grant.utf8.allSatisfy(\.isGrantByte) else {
+        try Self.check([grant, lastingGrant ?? grant], in: mode)
+        guard let requested = ReferenceBase(url: url, mode), let base = ReferenceBase(url: source ?? url, mode) else {
+            throw ManifestRulesError(.urlInvalid, "the URL of the manifest is not an absolute one of http or https")
+        }
+        guard let publicPath = PublicPath(publicPath),
+            publicPath == .none || publicPath.isPrefix(of: requested.path.span)
+        else {
+            throw ManifestRulesError(
+                .publicPathInvalid,
+                "the public path is not one of unreserved characters, such as /watch, that the URL begins with"
+            )
+        }
+        self.mode = mode
+        self.limits = limits
+        self.grant = grant
+        self.lastingGrant = lastingGrant ?? grant
+        self.options = options
+        self.hosts = try ProtectedHost.set(hosts, requested)
+        self.requested = requested.protected(by: self.hosts, for: requested)
+        self.base = (base.hasSameSite(as: requested) ? base.below(publicPath) : base)
+            .protected(by: self.hosts, for: requested)
+        self.publicPath = publicPath
+        isMoved = !base.isSame(as: requested)
+        isDirect = !isMoved && publicPath == .none
+    }
+
+    /// Refuses grants, segments and parameters that players encode.
+    private static func check(_ grants: [String], in mode: Mode) throws(ManifestRulesError) {
+        guard grants.allSatisfy(\.isGrant) else {
             throw ManifestRulesError(
                 .grantInvalid,
                 "the grant is not 1 to 8,192 characters of A-Z, a-z, 0-9, '.', '_', '-'"
@@ -62,21 +131,13 @@ public struct ManifestRules: Sendable {
                 "the prefix or name is not 1 to 64 unreserved characters of URIs, with '=' and '+' in a prefix"
             )
         }
-        guard let base = ReferenceBase(url: url, mode) else {
-            throw ManifestRulesError(.urlInvalid, "the URL of the manifest is not an absolute one of http or https")
-        }
-        self.mode = mode
-        self.limits = limits
-        self.grant = grant
-        self.hosts = try ProtectedHost.set(hosts, base)
-        var protected = base
-        protected.isProtected =
-            ProtectedHost.contains(self.hosts, base.scheme, base.authority.span, base.scheme) ?? false
-        self.base = protected
     }
 
-    /// The URL of the manifest without an old grant.
-    public var url: String { String(decoding: base.url(without: mode), as: UTF8.self) }
+    /// The traits of all references of a manifest that is no MPD.
+    var traits: ReferenceWriter.Traits { isDirect ? [] : .forPlayer }
+
+    /// The URL by which the player asked, without an old grant.
+    public var url: String { String(decoding: requested.url(without: mode), as: UTF8.self) }
 }
 
 extension ManifestRules: CustomStringConvertible, CustomReflectable {
@@ -87,7 +148,11 @@ extension ManifestRules: CustomStringConvertible, CustomReflectable {
 }
 
 extension ManifestRules.Mode {
-    fileprivate var isValid: Bool {
+    /// The query parameter that may be the grant of a player: it may have come with one in its query, whatever the mode.
+    var parameter: String { if case .query(let name) = self { name } else { "cat" } }
+
+    /// True if no player encodes the prefix or the name.
+    package var isValid: Bool {
         switch self {
         case .segment(let prefix):
             // Segments of dots alone would be resolved.
@@ -98,7 +163,14 @@ extension ManifestRules.Mode {
     }
 }
 
+extension String {
+    /// True for 1 to 8,192 characters of a grant.
+    fileprivate var isGrant: Bool {
+        1...ManifestRules.maximumGrantSize ~= utf8.count && utf8.allSatisfy(\.isGrantByte)
+    }
+}
+
 extension UInt8 {
     /// True for the characters of Base64url and compact JOSE; some players encode others.
-    fileprivate var isGrantByte: Bool { isUnreserved && self != UInt8(ascii: "~") }
+    var isGrantByte: Bool { isUnreserved && self != UInt8(ascii: "~") }
 }

@@ -8,6 +8,8 @@ public struct ManifestRulesError: Error, Hashable, Sendable {
     public enum Code: String, Hashable, Sendable {
         /// The URL of the manifest is not an absolute one of `http` or `https`, or servers could take it for another.
         case urlInvalid = "manifest_url_invalid"
+        /// The public path has other segments than those of unreserved characters, or the URL does not begin with it.
+        case publicPathInvalid = "manifest_public_path_invalid"
         /// The grant is empty, too long, or has characters that players encode.
         case grantInvalid = "manifest_grant_invalid"
         /// The prefix of the segment or the name of the parameter is empty, too long, or has characters that players encode.

@@ -220,9 +220,32 @@ private struct XMLPlaceState {
             return
         }
         guard let end = document.firstIndex(of: UInt8(ascii: "<"), from: start) else { return stop(.disagreement) }
+        if document.starts(with: "<![CDATA[", at: end) { return readSection(at: end, from: start, reading.element) }
         guard document.starts(with: "</", at: end) else { return }
         guard document.decodedXML(start..<end, isAttribute: false) == text else { return stop(.disagreement) }
         setText(start..<end, of: reading.element)
+    }
+
+    /// Reads the text of an element that is a CDATA section with white space around it. Any other content is mixed.
+    private mutating func readSection(at mark: Int, from start: Int, _ element: Int) {
+        let document = unsafe document.span
+        let inner = mark + 9
+        guard let size = document.extracting(inner...).firstPlace(of: "]]>".utf8.span) else { return }
+        let end = inner + size
+        guard let close = document.firstIndex(of: UInt8(ascii: "<"), from: end + 3),
+            document.starts(with: "</", at: close)
+        else { return }
+        let (before, after) = (document.extracting(start..<mark), document.extracting(end + 3..<close))
+        guard before.isXMLSpace, after.isXMLSpace else { return }
+        guard let first = document.decodedXML(start..<mark, isAttribute: false),
+            let last = document.decodedXML(end + 3..<close, isAttribute: false)
+        else { return stop(.disagreement) }
+        // libxml2 reads a carriage return as a line feed here too: with one, the bytes are not the value.
+        let value = unsafe Array(self.document[inner..<end])
+        guard !value.contains(0x0D) else { return }
+        guard first + value + last == text else { return stop(.disagreement) }
+        places.elements[element].isCharacterData = true
+        setText(inner..<end, of: element)
     }
 
     private mutating func setText(_ text: Range<Int>, of element: Int) {

@@ -80,6 +80,8 @@ package struct XMLPlaces {
         /// The end of the text: -1 if none is read, -2 if it is mixed.
         var textEnd: Int32 = -1
         var textStart: Int32 = 0
+        /// True if the text is that of a CDATA section.
+        var isCharacterData = false
 
         /// The index of its name in the selection; nil if only an attribute of links got it here.
         package var name: Int? { index == .max ? nil : Int(index) }
@@ -95,7 +97,8 @@ package struct XMLPlaces {
             switch textEnd {
             case -1: .unread
             case -2: .mixed
-            default: .plain(Int(textStart)..<Int(textEnd))
+            default:
+                isCharacterData ? .characterData(Int(textStart)..<Int(textEnd)) : .plain(Int(textStart)..<Int(textEnd))
             }
         }
     }
@@ -106,6 +109,8 @@ package struct XMLPlaces {
         case unread
         /// Bytes without comments, CDATA sections, processing instructions and elements.
         case plain(Range<Int>)
+        /// One CDATA section, alone but for white space around it: the bytes between `<![CDATA[` and `]]>`.
+        case characterData(Range<Int>)
         /// The other case.
         case mixed
     }

@@ -6,78 +6,141 @@ import GateTestSupport
 import Synchronization
 import Testing
 
-/// Video.js, a player of many web pages for HLS and DASH, in headless Chromium. Its page is served by the edge, and tells the
-/// origin what it has seen.
+/// The players of web pages, in headless Chromium. A page is served by the edge, and tells the origin what it has seen.
 final class FilmBrowser: Sendable {
+    /// A player, as PyPI has it: `scripts/setup test` fetches it for tests alone.
+    enum Player: String, CaseIterable, Sendable {
+        /// Video.js 8.6 with VHS, for HLS and DASH.
+        case videoJS = "videojs"
+        /// hls.js 1.5 and 1.6, for HLS.
+        case hls15, hls16
+        /// dash.js 5, for DASH.
+        case dash
+
+        /// The script in the packages.
+        fileprivate var file: String {
+            switch self {
+            case .videoJS: "streamlit_component_video/frontend/video.min.js"
+            case .hls15: "mediaforge/web/static/hls.min.js"
+            case .hls16: "gradio/templates/frontend/assets/hls-DKvqWxTe.js"
+            case .dash: "ei/web/vendor/dashjs.js"
+            }
+        }
+
+        /// What loads the script as a module or not, and plays `url` in `video`.
+        fileprivate var page: String {
+            switch self {
+            case .videoJS:
+                """
+                <script src="videojs.js"></script><script type="module">
+                // VHS, the part of Video.js that fetches, instead of what the browser has of its own.
+                const player = videojs(video, { muted: true, autoplay: true, html5: { vhs: { overrideNative: true } } })
+                player.on('error', () => report('error-' + player.error().message))
+                player.src({ src: url, type: isDASH ? 'application/dash+xml' : 'application/vnd.apple.mpegurl' })
+                player.on('loadedmetadata', () => {
+                    player.playbackRate(Number(speed))
+                    if (!player.tech({ IWillNotUseThisInPlugins: true }).vhs) report('error-not-VHS')
+                })
+                </script>
+                """
+            case .hls15, .hls16:
+                """
+                \(self == .hls15 ? "<script src=hls15.js></script>" : "")<script type="module">
+                \(self == .hls15 ? "const Hls = window.Hls" : "import { Hls } from './hls16.js'")
+                const hls = new Hls()
+                hls.on(Hls.Events.ERROR, (_, data) => { if (data.fatal) report(`error-${data.details}-${data.error?.message}`) })
+                hls.loadSource(url)
+                hls.attachMedia(video)
+                </script>
+                """
+            case .dash:
+                """
+                <script type="module">
+                import { MediaPlayer } from './dash.js'
+                const player = MediaPlayer().create()
+                player.on('error', event => report('error-' + event.error.message))
+                player.initialize(video, url, true)
+                </script>
+                """
+            }
+        }
+    }
+
     private let chromium: String
-    private let script: [UInt8]
+    private let scripts: [Player: [UInt8]]
     /// What the tabs have told: of their ends, and of what they were doing last.
     private let told = Mutex<(reports: [String: String], states: [String: String])>(([:], [:]))
 
-    /// The page. Its fragment has the number of the tab, the speed, and the URL.
+    /// What all pages have. The fragment of a page has the number of the tab, the speed, the stream's seconds or 0, and the URL.
     private static let page = """
-        <!DOCTYPE html><link rel="icon" href="data:,"><video></video><script src="video.js"></script><script>
-        const [tab, speed, ...rest] = location.hash.slice(1).split(',')
-        const url = rest.join(',')
+        <!DOCTYPE html><link rel="icon" href="data:,"><video muted autoplay></video><script>
+        const [tab, speed, seconds, ...rest] = location.hash.slice(1).split(',')
+        const url = rest.join(','), isDASH = url.includes('.mpd'), video = document.querySelector('video')
         const tell = (kind, text) => fetch(`/page/${kind}/${tab}/` + String(text).replace(/[^A-Za-z0-9_.-]/g, '-'))
         const report = text => tell('report', text)
-        // VHS, the part of Video.js that fetches, instead of what the browser has of its own.
-        const options = { muted: true, autoplay: true, html5: { hls: { overrideNative: true } } }
-        const player = videojs(document.querySelector('video'), options)
-        const type = url.includes('.mpd') ? 'application/dash+xml' : 'application/vnd.apple.mpegurl'
+        addEventListener('error', event => report('error-' + event.message))
         // A player may try again for ever what was refused.
         const refusals = new PerformanceObserver(entries => {
             for (const { name, responseStatus } of entries.getEntries())
                 if (responseStatus >= 400 && name.includes('/film/')) report(`${responseStatus}-of-${name.split('/').pop()}`)
         })
         refusals.observe({ type: 'resource', buffered: true })
-        player.on('loadedmetadata', () => player.playbackRate(Number(speed)))
-        player.on('error', () => report('error-' + player.error().message))
-        // This Video.js sometimes stops a few milliseconds before the end, with everything loaded.
-        player.on(['ended', 'timeupdate'], () => {
-            const seen = player.played(), end = player.duration()
-            if (!(end > 0 && player.currentTime() > end - 0.1)) return
+        // A player sometimes stops a few milliseconds before the end, with everything loaded.
+        const look = () => {
+            const seen = video.played, end = video.duration
+            if (!(end > 0 && video.currentTime > end - 0.1)) return
+            // To a player, a live stream may end where its playlist ends now.
+            if (end < seconds - 0.5) return
             const isWhole = seen.length === 1 && seen.start(0) < 0.1 && seen.end(0) > end - 0.2
-            const isVHS = Boolean(player.tech({ IWillNotUseThisInPlugins: true }).hls)
             document.cookie = 'kept=1'
             const cookies = document.cookie ? '' : '-without-cookies'
-            report(`${isWhole && isVHS ? 'whole' : `part-${seen.length}-${isVHS}`}-${Math.round(end)}${cookies}`)
-        })
+            report(`${isWhole ? 'whole' : `part-${seen.length}`}-${Math.round(end)}${cookies}`)
+        }
+        for (const name of ['loadedmetadata', 'canplay']) video.addEventListener(name, () => video.playbackRate = Number(speed))
+        for (const name of ['ended', 'timeupdate']) video.addEventListener(name, look)
         setInterval(() => {
-            const { currentTime, buffered, readyState, networkState, paused } = player.tech({ IWillNotUseThisInPlugins: true }).el()
+            const { currentTime, buffered, readyState, networkState, paused } = video
             const end = buffered.length ? buffered.end(buffered.length - 1) : 0
             tell('state', [currentTime, end, buffered.length, readyState, networkState, paused].join('_'))
         }, 5000)
-        player.src({ src: url, type })
         </script>
         """
 
-    private init(_ chromium: String, script: [UInt8]) {
+    private init(_ chromium: String, scripts: [Player: [UInt8]]) {
         self.chromium = chromium
-        self.script = script
+        self.scripts = scripts
     }
 
-    /// True if Chromium and Video.js are installed. Otherwise tests are skipped; in continuous integration they fail.
-    static var isInstalled: Bool { Requirement.isMet(Program.installed("chromium") != nil && videoJS != nil) }
+    /// True if Chromium and the players are installed. Otherwise tests are skipped; in continuous integration they fail.
+    static var isInstalled: Bool {
+        let hasPlayers = Player.allCases.allSatisfy { Program.player($0.file) != nil }
+        return Requirement.isMet(Program.installed("chromium") != nil && hasPlayers)
+    }
 
-    /// Returns Chromium with Video.js, which `scripts/setup test` installs.
+    /// Returns Chromium with the players, which `scripts/setup test` installs.
     static func installed() throws -> FilmBrowser {
         let chromium = try #require(Program.installed("chromium"), "chromium is not installed: run scripts/setup test")
-        let path = try #require(videoJS, "Video.js is not installed: run scripts/setup test")
-        return FilmBrowser(chromium, script: [UInt8](try #require(FileManager.default.contents(atPath: path))))
+        var scripts: [Player: [UInt8]] = [:]
+        for player in Player.allCases {
+            let path = try #require(Program.player(player.file), "\(player) is not installed: run scripts/setup test")
+            var script = [UInt8](try #require(FileManager.default.contents(atPath: path)))
+            // The package does not export the class of its hls.js.
+            if player == .hls16 { script += "\nexport { Cu as Hls }\n".utf8 }
+            scripts[player] = script
+        }
+        return FilmBrowser(chromium, scripts: scripts)
     }
 
-    /// The path of the script of PyPI's js.videojs; `nil` if it is not installed.
-    private static var videoJS: String? { Program.oracle("js/videojs/resources/video.min.js") }
-
-    /// The files of a stream and of the page.
+    /// The files of a stream and of the pages.
     func files(with stream: FilmStream) -> [String: [UInt8]] { files(with: stream.files) }
 
-    /// The given files, and those of the page.
+    /// The given files, and those of the pages.
     func files(with files: [String: [UInt8]]) -> [String: [UInt8]] {
         var files = files
-        files["/page/player.html"] = [UInt8](Self.page.utf8)
-        files["/page/video.js"] = script
+        for (player, script) in scripts {
+            files["/page/\(player.rawValue).html"] = [UInt8]((Self.page + player.page).utf8)
+            files["/page/\(player.rawValue).js"] = script
+        }
         return files
     }
 
@@ -93,8 +156,16 @@ final class FilmBrowser: Sendable {
 
     /// Opens the page of an edge in a browser of its own, without cookies, which plays a URL.
     ///
+    /// - Parameter seconds: The duration of a live stream, in seconds; 0 if its manifest says it from the beginning.
     /// - Parameter hasCookies: False to switch cookies off in the browser; the report then ends in `-without-cookies`.
-    func open(_ url: String, at edge: RunningEdge, speed: Int = 1, hasCookies: Bool = true) throws -> Tab {
+    func open(
+        _ url: String,
+        in player: Player = .videoJS,
+        at edge: RunningEdge,
+        speed: Int = 1,
+        lasting seconds: Int = 0,
+        hasCookies: Bool = true
+    ) throws -> Tab {
         let number = told.withLock { told in
             let number = "\(told.reports.count)"
             told.reports[number] = ""
@@ -112,7 +183,7 @@ final class FilmBrowser: Sendable {
             "--no-first-run",
             "--autoplay-policy=no-user-gesture-required", "--user-data-dir=\(folder.path)",
         ]
-        let page = "http://\(edge.address)/page/player.html#\(number),\(speed),\(url)"
+        let page = "http://\(edge.address)/page/\(player.rawValue).html#\(number),\(speed),\(seconds),\(url)"
         return Tab(self, number, folder, try Program(chromium, options + [page], log: folder.file("log")))
     }
 
@@ -130,7 +201,7 @@ final class FilmBrowser: Sendable {
             self.program = program
         }
 
-        /// Waits for the report: `whole-SECONDS` if it has played all of the stream, in one piece, and no request failed.
+        /// Waits for the report: `part-PIECES-SECONDS`, or `whole-SECONDS` if it has played all of the stream, in one piece, and no request failed.
         func report(within seconds: Double) throws -> String {
             let report = { self.browser.told.withLock { $0.reports[self.number] ?? "" } }
             let isDone = eventually(within: seconds) { !report().isEmpty }

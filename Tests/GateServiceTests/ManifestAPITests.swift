@@ -60,7 +60,8 @@ import Testing
                 ([url: "https://cdn.example/unknown/a.m3u8"], Self.playlist, 404, "unknown_media"),
                 (["X-Playgate-Manifest-Mode": "cookie"], Self.playlist, 400, "invalid_request"),
                 (["Content-Type": "text/plain"], Self.playlist, 415, "manifest_type_unsupported"),
-                (["Content-Type": "application/json"], "{}", 415, "manifest_type_unsupported"),
+                (["Content-Type": "image/png"], "PNG", 415, "manifest_type_unsupported"),
+                (["Content-Type": "application/json"], "{}", 422, "manifest_malformed"),
             ] as [([String: String?], String, Int, String)] {
                 let all = ["X-Playgate-Grant": grant as String?].merging(changes) { $1 }
                 let answer = try Self.rewrite(gate, all, body: body)

@@ -122,7 +122,8 @@ import Testing
 
     @Test func `of another site may read if it is named`() async throws {
         let origin = try Self.origin()
-        let cors = "cors: { origins: [https://player.example, http://localhost:8000], maxAge: 60s }"
+        let cors =
+            "cors: { origins: [https://player.example, http://localhost:8000], maxAge: 60s, allowHeaders: [X-Session] }"
         try await ManifestGate.with(origin, [cors]) { (gate) throws in
             let asked = try gate.manifest(Self.path, method: "OPTIONS", Self.preflight)
             #expect(asked.status == 204 && asked.values("Access-Control-Allow-Origin") == ["https://player.example"])
@@ -130,7 +131,7 @@ import Testing
             #expect(asked.values("Access-Control-Max-Age") == ["60"] && asked.values("Content-Length").isEmpty)
             let names = asked.values("Access-Control-Allow-Headers").joined()
             #expect(
-                ["Range", "X-Media-Token", "CTA-Common-Access-Token"].allSatisfy { names.contains($0) },
+                ["Range", "X-Media-Token", "CTA-Common-Access-Token", "X-Session"].allSatisfy { names.contains($0) },
                 "\(names)"
             )
             let token = try gate.token().percentEncoded

@@ -8,11 +8,18 @@ import Testing
 extension EdgeProxy {
     /// Runs `body` with a gate with a manifest listener and this edge in front of it, as the page on players without cookies
     /// prints it. A media token lives for 20 s, a grant for 10 s, and a session for 120 s.
+    ///
+    /// - Parameter use: What starts need: `once`, or `within-ttl` for players that ask for the first URL twice.
     func withManifests(
         mode: String = "segment",
+        use: String = "once",
         _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
     ) async throws {
-        try await withGate(catalogue: Self.manifestEntries, more: Self.manifestSections(mode), isOnPort: true) {
+        try await withGate(
+            catalogue: Self.manifestEntries.replacing("use: once", with: "use: \(use)"),
+            more: Self.manifestSections(mode),
+            isOnPort: true
+        ) {
             (gate, proxy) throws in
             #expect(try eventually { try gate.admin("GET", "/readyz").status == 200 })
             try body(gate, proxy)

@@ -84,11 +84,13 @@ import Testing
         }
     }
 
-    @Test func `renews the grants of a live playlist at each reload, past the lives of all before`() async throws {
+    @Test func `renews the grants of a live playlist at each reload, past the lives of all before, in queries`()
+        async throws
+    {
         let origin = try Self.origin()
-        try await ManifestGate.with(origin) { (gate) throws in
+        try await ManifestGate.with(origin, ["mode: query"]) { (gate) throws in
             let start = gate.now
-            let variant = try #require(try gate.start("/film/tnt/master.m3u8").references.first)
+            let variant = "/film/tnt/" + (try #require(try gate.start("/film/tnt/master.m3u8").references.first))
             var seen: [String] = []
             for second in stride(from: Int64(0), to: ManifestGate.session, by: 2) {
                 gate.now = start.adding(seconds: second)
@@ -110,6 +112,20 @@ import Testing
         }
     }
 
+    /// hls.js 1.6 ends a playback if the path of a segment is another one after a reload.
+    @Test func `keeps the references of a live playlist as they are, in segments`() async throws {
+        let origin = try Self.origin()
+        try await ManifestGate.with(origin) { (gate) throws in
+            let start = gate.now
+            let variant = try #require(try gate.start("/film/tnt/master.m3u8").references.first)
+            let first = try gate.manifest(variant)
+            for second in [Int64(2), 30, 300, ManifestGate.session - 1] {
+                gate.now = start.adding(seconds: second)
+                #expect(try gate.manifest(variant).body == first.body, "\(second)")
+            }
+        }
+    }
+
     @Test func `gives the grants of a finished playlist a life that fits its duration`() async throws {
         let origin = try Self.origin()
         try await ManifestGate.with(origin, ["vodMargin: 100s"]) { (gate) throws in
@@ -125,14 +141,15 @@ import Testing
     }
 
     @Test(arguments: ["segment", "query"])
-    func `moves a live playlist without a multivariant one to a URL for the session`(mode: String) async throws {
+    func `names the URL for the session in a multivariant playlist, if a live one has none`(mode: String) async throws {
         let origin = try Self.origin()
         try await ManifestGate.with(origin, ["mode: \(mode)"]) { (gate) throws in
             let start = gate.now
             let token = try gate.token(GateSample.claims(ttl: 20_000)).percentEncoded
             let first = try gate.manifest("/film/tnt/low/index.m3u8?_HLS_skip=YES&token=\(token)")
-            #expect(first.status == 302 && first.body.isEmpty, "\(first)")
-            let place = try #require(first.values("Location").first)
+            #expect(first.status == 200 && first.values("Location").isEmpty, "\(first)")
+            #expect(first.body.hasPrefix("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000000\n"), "\(first)")
+            let place = try #require(first.references.first)
             #expect(place.contains("_HLS_skip=YES") && !place.contains("token="), "\(place)")
             let end = mode == "segment" ? "/film/tnt/low/index.m3u8?_HLS_skip=YES" : "index.m3u8?_HLS_skip=YES&cat="
             #expect(mode == "segment" ? place.hasPrefix("/~cat=") && place.hasSuffix(end) : place.contains(end))
@@ -142,6 +159,77 @@ import Testing
                 #expect(answer.status == 200 && answer.references.count == 2, "\(answer)")
             }
             #expect(origin.heads.allSatisfy { $0.uri == "/film/tnt/low/index.m3u8?_HLS_skip=YES" })
+        }
+    }
+
+    /// hls.js finds the variant of a report by its URL, and ignores it otherwise.
+    @Test(arguments: ["segment", "query"])
+    func `reports renditions by the URLs that the multivariant playlist has`(mode: String) async throws {
+        let report = "#EXT-X-RENDITION-REPORT:URI=\"../high/index.m3u8\",LAST-MSN=1\n"
+        let origin = try ScriptedOrigin([
+            "/film/tnt/master.m3u8": Self.master + "#EXT-X-STREAM-INF:BANDWIDTH=2\nhigh/index.m3u8\n",
+            "/film/tnt/low/index.m3u8": Self.live + report,
+        ])
+        try await ManifestGate.with(origin, ["mode: \(mode)"]) { (gate) throws in
+            let start = gate.now
+            let master = try #require(URL(string: "https://cdn.example/film/tnt/master.m3u8"))
+            let variants = try gate.start("/film/tnt/master.m3u8").references.map {
+                URL(string: $0, relativeTo: master)
+            }
+            let low = try #require(variants.first ?? nil)
+            for second in [Int64(0), 50, 500] {
+                gate.now = start.adding(seconds: second)
+                let target = low.absoluteString.dropFirst("https://cdn.example".count)
+                let line = try #require(try gate.manifest(String(target)).body.split(separator: "\n").last)
+                let reference = String(try #require(line.split(separator: "\"").dropFirst().first))
+                let found = URL(string: reference, relativeTo: low)?.absoluteString
+                #expect(found == variants.last??.absoluteString, "\(second)")
+            }
+        }
+    }
+
+    @Test(arguments: ["segment", "query"])
+    func `names the URL for the session in a live MPD that names none`(mode: String) async throws {
+        let mpd =
+            "<MPD type=\"dynamic\" minimumUpdatePeriod=\"PT5M\"><Period><AdaptationSet><SegmentTemplate media=\"$Number$.m4s\"/>"
+            + "<Representation id=\"v\"/></AdaptationSet></Period></MPD>"
+        let origin = try ScriptedOrigin { _ in ScriptedOrigin.Script(mpd, type: "application/dash+xml") }
+        try await ManifestGate.with(origin, ["mode: \(mode)"]) { (gate) throws in
+            let start = gate.now
+            let first = try gate.start("/film/tnt/live.mpd").body
+            let parts = first.split(separator: "Location>")
+            let place = String(try #require(parts.count == 3 ? parts[1] : nil).dropLast(2))
+            let target = String(place.replacing("https://cdn.example", with: "").replacing("&amp;", with: "&"))
+            // Players keep the templates and bases of the first: all grants are for the session.
+            #expect(Set(first.matches(of: /cat=([A-Za-z0-9_\-]+)/).map(\.output.1)).count == 1)
+            for second in [Int64(0), 300, ManifestGate.session - 1] {
+                gate.now = start.adding(seconds: second)
+                let answer = try gate.manifest(target)
+                #expect(answer.status == 200, "\(second) \(answer)")
+                #expect(try gate.life(of: try #require(answer.grants.first)) == ManifestGate.session - second)
+            }
+        }
+    }
+
+    @Test(arguments: ["#EXT-X-SERVER-CONTROL:CAN-SKIP-UNTIL=12.0\n", "#EXT-X-SKIP:SKIPPED-SEGMENTS=3\n"])
+    func `gives all references of a delta update a grant for the session, in queries too`(tag: String) async throws {
+        let origin = try ScriptedOrigin([
+            "/film/tnt/live.m3u8": Self.live.replacing("#EXTINF:2,\nseg1", with: "\(tag)#EXTINF:2,\nseg1")
+        ])
+        try await ManifestGate.with(origin, ["mode: query"]) { (gate) throws in
+            let place = try #require(try gate.start("/film/tnt/live.m3u8").references.first)
+            let answer = try gate.manifest(place)
+            #expect(answer.grants.count == 2 && Set(answer.grants).count == 1)
+            #expect(try gate.life(of: try #require(answer.grants.first)) == ManifestGate.session)
+        }
+    }
+
+    @Test func `gives segments a life of three target durations, if that is longer`() async throws {
+        let origin = try ScriptedOrigin(["/film/tnt/live.m3u8": Self.live.replacing("DURATION:2", with: "DURATION:60")])
+        try await ManifestGate.with(origin, ["mode: query"]) { (gate) throws in
+            let place = try #require(try gate.start("/film/tnt/live.m3u8").references.first)
+            let life = try gate.life(of: try #require(try gate.manifest(place).grants.first))
+            #expect(180...190 ~= life, "\(life)")
         }
     }
 

@@ -44,7 +44,7 @@ import Testing
             }
             let token = try gate.filmToken("one").percentEncoded
             let seen = try ManifestStream.frames("http://\(proxy.address)/film/tnt/live.m3u8?token=\(token)")
-            // The first request is answered by a redirect: a playlist without variants is reloaded by its own URL.
+            // The first answer is a multivariant playlist, whose variant is reloaded by its own URL.
             #expect(try gate.metric("playgate_manifest_requests_total{result=\"moved\"}") == 1)
             #expect(seen.count > 25 * (ManifestStream.count - 4), "\(seen)")
             #expect(gate.now >= start.adding(seconds: 50))

@@ -3,9 +3,12 @@
 
 import Foundation
 import GateTestSupport
+import Manifests
 import NIOHTTP1
 import Synchronization
 import Testing
+
+@testable import GateService
 
 /// The origin behind a manifest listener: what it may answer, and what becomes of it.
 @Suite struct `The origin of manifests` {
@@ -35,7 +38,7 @@ import Testing
             ("401", Script(status: .unauthorized), 502, "origin_failed"),
             ("304", Script(status: .notModified), 502, "origin_failed"),
             ("206", Script(status: .partialContent), 502, "origin_failed"),
-            ("a redirect", Script(status: .found, [("Location", "/film/tnt/other.m3u8")]), 502, "origin_redirected"),
+            ("a redirect to itself", Script(status: .found, [("Location", path)]), 502, "origin_redirected"),
             (
                 "a redirect elsewhere", Script(status: .found, [("Location", "http://127.0.0.1:1/")]), 502,
                 "origin_redirected"
@@ -118,6 +121,38 @@ import Testing
         }
         try await ManifestGate.with(origin, ["manifestBytes: 1000000"]) { (gate) throws in
             #expect(try gate.start(Self.path).code == "manifest_too_large")
+        }
+    }
+
+    @Test(arguments: [
+        "application/vnd.apple.mpegurl", "application/x-mpegURL", "application/mpegurl", "audio/mpegurl",
+        "audio/x-mpegurl",
+        "video/mpegurl", "video/x-mpegurl", "application/vnd.apple.mpegurl.audio", "application/dash+xml",
+        "video/vnd.mpeg.dash.mpd",
+    ])
+    func `may name any type that manifests have or had`(type: String) {
+        let kind = ManifestType(type: type, path: "/playlist")?.kind
+        #expect(kind == (type.contains("dash") ? .dash : .hls))
+    }
+
+    @Test(arguments: [
+        (Self.film, "hls"), ("\u{FEFF}" + Self.film, "hls"), ("<MPD type=\"static\"><Period/></MPD>", "dash"),
+        ("<?xml version=\"1.0\"?>\n<MPD type=\"static\"><Period/></MPD>", "dash"), ("{}", ""), ("", ""),
+    ])
+    func `may have any path that is named, with a general type`(body: String, kind: String) async throws {
+        let origin = try ScriptedOrigin { _ in Script(body, type: "text/plain") }
+        try await ManifestGate.with(origin, ["paths: [/film/tnt/playlist, \"/film/tnt/*/list\"]"]) { (gate) throws in
+            let answer = try gate.start("/film/tnt/playlist")
+            if kind.isEmpty {
+                #expect(answer.status == 502 && answer.code == "origin_type_refused", "\(answer)")
+            } else {
+                #expect(
+                    answer.values("Content-Type").first?.contains(kind == "hls" ? "mpegurl" : "dash") ?? false,
+                    "\(answer)"
+                )
+            }
+            #expect(try gate.start("/film/tnt/low/list", viewer: "two").status == answer.status)
+            #expect(try gate.start("/film/tnt/other", viewer: "three").code == "manifest_path_not_served")
         }
     }
 

@@ -28,9 +28,14 @@ extension Trait where Self == ConditionTrait {
         .enabled(if: FilmStream.isPlayable, "ffmpeg is not installed: run scripts/setup test")
     }
 
+    /// The test needs mpv, GStreamer and yt-dlp.
+    static var needsNativePlayers: Self {
+        .enabled(if: NativePlayer.areInstalled, "mpv, GStreamer or yt-dlp is not installed: run scripts/setup test")
+    }
+
     /// The test needs Chromium with Video.js.
     static var needsFilmBrowser: Self {
-        .enabled(if: FilmBrowser.isInstalled, "chromium or Video.js is not installed: run scripts/setup test")
+        .enabled(if: FilmBrowser.isInstalled, "chromium or a player is not installed: run scripts/setup test")
     }
 
     /// The test needs Traffic Server with `uri_signing`.

@@ -142,7 +142,10 @@ import Testing
             var recorded: [Int: Int] = [:]
             var refused = 0
             let last = try #require(ends.last).advanced(byMilliseconds: 100)
-            while Timestamp.now() < last {
+            // Once more after the last end: a busy machine may have slept until then.
+            var isOver = false
+            while !isOver {
+                isOver = Timestamp.now() >= last
                 for (number, use) in uses.enumerated() {
                     let store = number.isMultiple(of: 2) ? first : second
                     switch try? await store.record(use, at: use.forgettable) {

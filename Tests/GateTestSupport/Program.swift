@@ -57,8 +57,13 @@ package final class Program: Sendable {
     }
 
     /// The path of a file of a package from PyPI that `scripts/setup test` installs; `nil` if it is not installed.
-    package static func oracle(_ file: String) -> String? {
-        let folder = "\(repository)/.build-oracles/lib"
+    package static func oracle(_ file: String) -> String? { packaged(file, in: ".build-oracles") }
+
+    /// Returns the path of a file of the players of web pages, as ``oracle(_:)`` does.
+    package static func player(_ file: String) -> String? { packaged(file, in: ".build-players") }
+
+    private static func packaged(_ file: String, in environment: String) -> String? {
+        let folder = "\(repository)/\(environment)/lib"
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return versions.map { "\(folder)/\($0)/site-packages/\(file)" }.first {
             FileManager.default.isReadableFile(atPath: $0)

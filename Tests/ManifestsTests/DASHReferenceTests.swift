@@ -172,11 +172,11 @@ import Testing
             "an old grant, which is replaced",
             (
                 "<BaseURL>https://cdn.example/~cat=OLD/x/</BaseURL>",
-                "<SegmentTemplate media=\"$Number$.m4s\" initialization=\"https://two.example/i.mp4?a=1&amp;cat=OLD\"/>"
+                "<SegmentTemplate media=\"$Number$.m4s\" initialization=\"https://two.example/i.mp4?a=1&amp;cat=\(ReferenceTests.old)\"/>"
             ),
             segment: (
                 "<BaseURL>https://cdn.example/~cat=AAbb-_.12/x/</BaseURL>",
-                "<SegmentTemplate media=\"$Number$.m4s\" initialization=\"https://two.example/~cat=AAbb-_.12/i.mp4?a=1&amp;cat=OLD\"/>"
+                "<SegmentTemplate media=\"$Number$.m4s\" initialization=\"https://two.example/~cat=AAbb-_.12/i.mp4?a=1&amp;cat=\(ReferenceTests.old)\"/>"
             ),
             query: (
                 "<BaseURL>https://cdn.example/~cat=OLD/x/</BaseURL>",

@@ -34,14 +34,23 @@ import Testing
         ("UTF-16 with a mark", bytes([0xFE, 0xFF], "<MPD/>"), .encodingInvalid),
         ("Latin-1", Array(("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>" + DASH.mpd("")).utf8), .encodingInvalid),
         ("a patch", Array("<Patch xmlns=\"urn:mpeg:dash:schema:mpd-patch:2020\" mpdId=\"a\"/>".utf8), .unsupported),
-        ("a URL in CDATA", Array(DASH.period("<BaseURL><![CDATA[a/]]></BaseURL>").utf8), .unsupported),
+        (
+            "a URL in two sections", Array(DASH.period("<BaseURL><![CDATA[a]]><![CDATA[/]]></BaseURL>").utf8),
+            .unsupported
+        ),
+        ("a URL half in CDATA", Array(DASH.period("<BaseURL>a<![CDATA[/]]></BaseURL>").utf8), .unsupported),
+        (
+            "a URL with a comment in it", Array(DASH.period("<BaseURL><![CDATA[a]]><!-- --></BaseURL>").utf8),
+            .unsupported
+        ),
         ("a URL with a comment", Array(DASH.period("<BaseURL>a<!-- -->/</BaseURL>").utf8), .unsupported),
         ("a URL with an element", Array(DASH.period("<BaseURL>a/<b/></BaseURL>").utf8), .unsupported),
         (
             "an element with its name from another namespace",
             Array(DASH.period("<x:BaseURL xmlns:x=\"urn:x\"/>").utf8), .unsupported
         ),
-        ("white space in a URL", Array(DASH.period("<BaseURL>a b/</BaseURL>\(Self.template)").utf8), .referenceInvalid),
+        ("a tab in a URL", Array(DASH.period("<BaseURL>a\tb/</BaseURL>\(Self.template)").utf8), .referenceInvalid),
+        ("a blank in a host", Array(DASH.period("<BaseURL>https://cdn .example/</BaseURL>").utf8), .referenceInvalid),
         (
             "a backslash for a slash", Array(DASH.period("<BaseURL>\\\\ads.example/</BaseURL>\(Self.template)").utf8),
             .referenceInvalid

@@ -81,6 +81,10 @@ import Testing
         ),
         ("#EXT-X-MEDIA:TYPE=AUDIO,URI=\"\"", nil),
         ("#EXT-X-MAP:URI=\"a\",URI=\"b\"", "#EXT-X-MAP:URI=\"/~cat=NEW/live/tnt/a\",URI=\"/~cat=NEW/live/tnt/b\""),
+        // Quotation marks within the values of metadata, which have no reference.
+        ("#EXT-X-DATERANGE:ID=\"a\",X-TITLE=\"the \"best\" of\"", nil),
+        ("#EXT-X-SESSION-DATA:DATA-ID=\"t\",VALUE=\"a \"b\" c\"", nil),
+        ("#EXT-X-MEDIA:TYPE=CLOSED-CAPTIONS,GROUP-ID=\"cc\",NAME=\"5\" English\"", nil),
         // Tags of no standard: a URI in a list of attributes is a reference, all else stays.
         ("#EXT-X-TILES:URI=\"t.jpg\",LAYOUT=5x4", "#EXT-X-TILES:URI=\"/~cat=NEW/live/tnt/t.jpg\",LAYOUT=5x4"),
         ("#EXT-X-FOO:\"a\",URI=\"t.jpg\"", nil),
@@ -88,6 +92,7 @@ import Testing
         ("#EXT-X-FOO:uri=\"t.jpg\",X-URI=\"t.jpg\"", nil),
         ("#EXT-X-PROGRAM-DATE-TIME:2026-11-22T10:00:00Z", nil),
         ("#EXT-X-KEYS:URI=k", nil),
+        ("#EXT-X-MAP:=\"a\"", nil),
     ]
 
     @Test("line by line", arguments: lines) func line(line: String, written: String?) throws {
@@ -98,13 +103,48 @@ import Testing
         }
     }
 
+    @Test(
+        "with a mark of the byte order, and blanks behind the first tag",
+        arguments: ["\u{FEFF}", ""],
+        ["", " ", "\t "]
+    )
+    func heads(mark: String, blanks: String) throws {
+        for end in ["\n", "\r\n"] {
+            let head = "\(mark)#EXTM3U\(blanks)\(end)"
+            #expect(try rewrite("\(head)seg1.ts\n") == "\(head)/~cat=NEW/live/tnt/seg1.ts\n")
+        }
+    }
+
+    @Test(
+        "with another grant for what players keep over reloads",
+        arguments: [
+            ("seg1.ts", "NEW"), ("#EXT-X-PART:DURATION=1,URI=\"p.mp4\"", "NEW"),
+            ("#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"p.mp4\"", "NEW"), ("#EXT-X-TILES:URI=\"t.jpg\"", "NEW"),
+            ("#EXT-X-KEY:METHOD=AES-128,URI=\"k\"", "LONG"), ("#EXT-X-MAP:URI=\"i.mp4\"", "LONG"),
+            ("#EXT-X-RENDITION-REPORT:URI=\"../low.m3u8\"", "LONG"),
+            ("#EXT-X-DATERANGE:ID=\"a\",X-ASSET-URI=\"ad\"", "LONG"),
+            ("#EXT-X-CONTENT-STEERING:SERVER-URI=\"/steer\"", "LONG"),
+            ("#EXT-X-SESSION-KEY:METHOD=AES-128,URI=\"k\"", "LONG"),
+        ]
+    )
+    func lasting(line: String, grant: String) throws {
+        for mode in [ManifestRules.Mode.segment(), .query()] {
+            let url = "https://cdn.example/live/tnt/index.m3u8"
+            let rules = try ManifestRules(url: url, grant: "NEW", lastingGrant: "LONG", mode: mode)
+            let output = try HLSRewriter.rewrite("#EXTM3U\n\(line)\n".utf8.span, rules: rules)
+            let text = String(decoding: output, as: UTF8.self)
+            #expect(text.ranges(of: "cat=").count == 1 && text.contains("cat=\(grant)"), "\(text)")
+        }
+    }
+
     static let refused: [(playlist: String, code: ManifestCode, line: Int)] = [
         ("", .malformed, 1),
         ("#EXTINF:6,\nseg1.ts\n", .malformed, 1),
         ("\n#EXTM3U\n", .malformed, 1),
         ("#EXTM3U8\n", .malformed, 1),
         ("<MPD/>", .malformed, 1),
-        ("\u{FEFF}#EXTM3U\n", .encodingInvalid, 1),
+        ("\u{FEFF}\u{FEFF}#EXTM3U\n", .malformed, 1),
+        (" #EXTM3U\n", .malformed, 1),
         ("#EXTM3U\n#\u{0}\n", .encodingInvalid, 2),
         ("#EXTM3U\n# a\rseg1.ts\n", .malformed, 2),
         ("#EXTM3U\n# a\r", .malformed, 2),
@@ -112,9 +152,8 @@ import Testing
         ("#EXTM3U\n# a\u{85}seg1.ts\n", .malformed, 2),
         ("#EXTM3U\n# a\u{2028}seg1.ts\n", .malformed, 2),
         ("#EXTM3U\n# a\u{7F}\n", .malformed, 2),
-        ("#EXTM3U\n#EXTINF:6,\nseg 1.ts\n", .referenceInvalid, 3),
+        ("#EXTM3U\n#EXTINF:6,\nseg\t1.ts\n", .referenceInvalid, 3),
         ("#EXTM3U\n #EXT-X-KEY:URI=\"k\"\n", .referenceInvalid, 2),
-        ("#EXTM3U\nseg1.ts \n", .referenceInvalid, 2),
         ("#EXTM3U\nhttps:\\\\cdn.example\\a\n", .referenceInvalid, 2),
         ("#EXTM3U\nhttps://user@cdn.example/a\n", .referenceInvalid, 2),
         ("#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=k\n", .malformed, 2),
@@ -122,8 +161,9 @@ import Testing
         ("#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI= \"k\"\n", .malformed, 2),
         ("#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"k\"x\n", .malformed, 2),
         ("#EXTM3U\n#EXT-X-MAP:URI\n", .malformed, 2),
-        ("#EXTM3U\n#EXT-X-MAP:=\"a\"\n", .malformed, 2),
-        ("#EXTM3U\n#EXT-X-TILES:URI=\"a b\"\n", .referenceInvalid, 2),
+        ("#EXTM3U\n#EXT-X-MAP:=\"a\",URI=\"b\"\n", .malformed, 2),
+        ("#EXTM3U\n#EXT-X-TILES:URI=\"a\tb\"\n", .referenceInvalid, 2),
+        ("#EXTM3U\n#EXT-X-DATERANGE:ID=\"a\"b\",X-ASSET-URI=\"c\"\n", .malformed, 2),
     ]
 
     @Test("that are refused", arguments: refused) func refusal(playlist: String, code: ManifestCode, line: Int) {
@@ -178,7 +218,7 @@ import Testing
             #EXTM3U
             #EXT-X-MAP:URI="init.mp4?x=1"
             seg1.ts
-            seg2.ts?cat=OLD
+            seg2.ts?cat=\(ReferenceTests.old)
             https://ads.example/seg3.ts
             https://cdn.example/seg4.ts
             https://cdn.example/seg5.ts

@@ -102,6 +102,9 @@ import Testing
         guard let written else {
             let fault = #expect(throws: ManifestFault.self) { try rewrite("\(head)\(reference)\n", .query()) }
             #expect(fault?.reason == ReferenceFault.grantToOtherHost.rawValue)
+            // A player may have come with a grant in the query, whatever the mode.
+            let segment = #expect(throws: ManifestFault.self) { try rewrite("\(head)\(reference)\n", .segment()) }
+            #expect(segment?.reason == ReferenceFault.grantToOtherHost.rawValue)
             return
         }
         #expect(try rewrite("\(head)\(reference)\n", .query()) == "\(head)\(written)\n")

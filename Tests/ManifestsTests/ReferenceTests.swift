@@ -42,7 +42,13 @@ import Testing
         ("seg;v=1.ts", "/~cat=NEW/live/tnt/seg;v=1.ts"),
         ("1seg:2.ts", "/~cat=NEW/live/tnt/1seg:2.ts"),
         ("seg\u{E9}{1}.ts", "/~cat=NEW/live/tnt/seg\u{E9}{1}.ts"),
+        // Blanks around a reference, and within a path or query.
+        ("seg1.ts ", "/~cat=NEW/live/tnt/seg1.ts"),
+        ("\t https://cdn.example/vod/a.ts \t", "https://cdn.example/~cat=NEW/vod/a.ts"),
+        ("/my film/a b.ts?x=a b#t 1", "/~cat=NEW/my%20film/a%20b.ts?x=a%20b#t%201"),
+        ("seg 1.ts", "/~cat=NEW/live/tnt/seg%201.ts"),
         // Not protected.
+        (" https://ads.example/a.ts", nil),
         ("https://ads.example/a.ts", nil),
         ("https://ads.example/a b\\c.ts", nil),
         ("http://cdn.example/a.ts", nil),
@@ -60,6 +66,9 @@ import Testing
         #expect(try rewrite(reference, .segment()) == written)
     }
 
+    /// A grant of before, by its length: a shorter value is the origin's own.
+    static let old = String(repeating: "OLD", count: 22)
+
     static let queries: [(reference: String, written: String?)] = [
         ("seg1.ts", "seg1.ts?cat=NEW"),
         ("../seg1.ts", "../seg1.ts?cat=NEW"),
@@ -71,11 +80,11 @@ import Testing
         ("seg1.ts?x=1", "seg1.ts?x=1&cat=NEW"),
         ("seg1.ts?x=%41&&y", "seg1.ts?x=%41&&y&cat=NEW"),
         ("seg1.ts?&x", "seg1.ts?&x&cat=NEW"),
-        ("seg1.ts?cat=OLD", "seg1.ts?cat=NEW"),
-        ("seg1.ts?cat=OLD&x=1", "seg1.ts?cat=NEW&x=1"),
-        ("seg1.ts?x=1&cat=OLD&y=2&cat=OLDER", "seg1.ts?x=1&cat=NEW&y=2"),
-        ("seg1.ts?cat", "seg1.ts?cat=NEW"),
-        ("seg1.ts?c%61t=OLD", "seg1.ts?cat=NEW"),
+        ("seg1.ts?cat=\(old)", "seg1.ts?cat=NEW"),
+        ("seg1.ts?cat=\(old)&x=1", "seg1.ts?cat=NEW&x=1"),
+        ("seg1.ts?x=1&cat=\(old)&y=2&cat=\(old)ER", "seg1.ts?x=1&cat=NEW&y=2"),
+        ("seg1.ts?cat=NEW", "seg1.ts?cat=NEW"),
+        ("seg1.ts?c%61t=\(old)", "seg1.ts?cat=NEW"),
         ("seg1.ts?cats=1&Cat=2", "seg1.ts?cats=1&Cat=2&cat=NEW"),
         ("seg1.ts#cat=1?cat=2", "seg1.ts?cat=NEW#cat=1?cat=2"),
         ("?x=1", "?x=1&cat=NEW"),
@@ -103,10 +112,13 @@ import Testing
         ("/a\\..\\b.ts", .backslash),
         ("/a/%5c", .backslash),
         ("ht\ttps://cdn.example/a.ts", .controlCharacter),
-        (" https://ads.example/a.ts", .controlCharacter),
+        ("ht tps://cdn.example/a.ts", .controlCharacter),
+        ("https ://cdn.example/a.ts", .controlCharacter),
+        ("a b:c.ts", .controlCharacter),
+        ("https://cdn. example/a.ts", .badHost),
+        ("https://cdn.example /a.ts", .badHost),
         ("https://ads.exam\nple/a.ts", .controlCharacter),
-        ("/a b.ts", .controlCharacter),
-        ("seg1.ts ", .controlCharacter),
+        ("/a\tb.ts", .controlCharacter),
         ("seg1.ts?x=a\u{7F}", .controlCharacter),
         ("seg1.ts#a\tb", .controlCharacter),
         ("/a%00.ts", .controlCharacter),
@@ -139,6 +151,19 @@ import Testing
         ("a$$b-$Time$.m4s?t=$Time%0d$", "/~cat=NEW/live/tnt/a$$b-$Time$.m4s?t=$Time%0d$"),
     ]
 
+    @Test(
+        "with a parameter of the origin's own by the grant's name",
+        arguments: [
+            "seg1.ts?cat=news", "seg1.ts?x=1&cat=5", "seg1.ts?cat", "seg1.ts?cat=", "seg1.ts?c%61t=news", "?cat=a b",
+        ]
+    )
+    func foreign(reference: String) throws {
+        #expect(throws: ReferenceFault.foreignParameter) { try rewrite(reference, .query()) }
+        #expect(try rewrite(reference, .query(name: "grant"))?.contains("grant=NEW") ?? false)
+        // In a segment, it is in nobody's way.
+        #expect(try rewrite(reference, .segment())?.contains("/~cat=NEW/") ?? false)
+    }
+
     @Test("with the identifiers of templates", arguments: templates)
     func template(reference: String, written: String?) throws {
         #expect(try rewrite(reference, .segment(), .template) == written)
@@ -148,9 +173,15 @@ import Testing
 
     @Test("with variables whose values are unknown") func unresolved() throws {
         #expect(try rewrite("a-{$v}.ts?b={$w}", .query(), .unresolved) == "/live/tnt/a-{$v}.ts?cat=NEW&b={$w}")
-        #expect(try rewrite("a.ts?b={$w}&cat=OLD", .query(), .unresolved) == "a.ts?cat=NEW&b={$w}")
+        #expect(try rewrite("a.ts?b={$w}&cat=\(Self.old)", .query(), .unresolved) == "a.ts?cat=NEW&b={$w}")
+        #expect(try rewrite("a.ts?cat={$w}", .query(), .unresolved) == "a.ts?cat=NEW")
+        #expect(throws: ReferenceFault.foreignParameter) { try rewrite("a.ts?cat=x{$w}", .query(), .unresolved) }
+        #expect(throws: ReferenceFault.foreignParameter) { try rewrite("a.ts?cat={$w}{$v}", .query(), .unresolved) }
+        #expect(throws: ReferenceFault.unknownVariable) { try rewrite("a.ts{$v}", .query(), .unresolved) }
+        #expect(throws: ReferenceFault.unknownVariable) { try rewrite("a{$v}?x=1", .query(), .unresolved) }
+        #expect(try rewrite("a.ts{$v}", .segment(), .unresolved) == "/~cat=NEW/live/tnt/a.ts{$v}")
         #expect(throws: ReferenceFault.emptySegment) {
-            try rewrite("../../..//evil.example/{$v}", .query(), .unresolved)
+            try rewrite("../../..//evil.example/{$v}.ts", .query(), .unresolved)
         }
     }
 

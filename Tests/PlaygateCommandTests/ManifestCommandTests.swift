@@ -52,13 +52,13 @@ import Testing
     }
 
     @Test func `prints nothing of a refused manifest but the reason`() throws {
-        let input = "#EXTM3U\n" + String(repeating: "#EXTINF:6,\nseg1.ts\n", count: 50_000) + "a b\n"
+        let input = "#EXTM3U\n" + String(repeating: "#EXTINF:6,\nseg1.ts\n", count: 50_000) + "a\\b\n"
         let run = try rewrite(Self.rules, input)
         #expect(run.status == 1)
         #expect(run.output.isEmpty)
         #expect(run.error.contains("line 100002: ") && run.error.contains("[manifest_reference_invalid]"))
         #expect(!run.error.contains("NEW"))
-        let json = try rewrite(Self.rules + ["--json"], "#EXTM3U\na b\n")
+        let json = try rewrite(Self.rules + ["--json"], "#EXTM3U\na\\b\n")
         #expect(json.status == 1)
         #expect(json.output.hasPrefix("{\"error\":\"manifest_reference_invalid\",\"line\":2,\"message\":"))
     }

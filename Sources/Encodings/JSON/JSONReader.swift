@@ -64,7 +64,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
             let value = try reader.value(depth: 0)
             reader.skipSpace()
             guard reader.position == bytes.count else { throw .notJSON }
-            return LocatedJSON(value, places: reader.places ?? [])
+            return LocatedJSON(value, offsets: reader.places ?? [])
         } catch {
             throw LocatedJSON.Fault(fault: error, offset: reader.position)
         }

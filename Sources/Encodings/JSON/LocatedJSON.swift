@@ -6,7 +6,7 @@ package struct LocatedJSON: Sendable {
     /// The value.
     package let json: JSON
     /// The offsets of all values, each before those in it.
-    private let places: [Int]
+    package let offsets: [Int]
 
     /// A text that is no such value, with the offset at which that was found.
     package struct Fault: Error {
@@ -16,9 +16,9 @@ package struct LocatedJSON: Sendable {
         package let offset: Int
     }
 
-    init(_ json: JSON, places: [Int]) {
+    init(_ json: JSON, offsets: [Int]) {
         self.json = json
-        self.places = places
+        self.offsets = offsets
     }
 
     /// Returns the offset of a value.
@@ -32,7 +32,7 @@ package struct LocatedJSON: Sendable {
             number += 1 + parts[..<step].reduce(0) { $0 + $1.size }
             value = parts[step]
         }
-        return places.indices.contains(number) ? places[number] : 0
+        return offsets.indices.contains(number) ? offsets[number] : 0
     }
 }
 

@@ -89,10 +89,12 @@ extension APIResponder {
     ) throws(APIRefusal) -> GateConfiguration.Manifest.Mode {
         guard request.first("x-playgate-manifest-mode") != nil else { return fallback ?? .segment }
         let name = try field("X-Playgate-Manifest-Mode", request)
-        guard let mode = GateConfiguration.Manifest.Mode(rawValue: name) else {
+        guard let mode = GateConfiguration.Manifest.Mode.Name(rawValue: name) else {
             throw APIRefusal(.invalidRequest, details: "X-Playgate-Manifest-Mode: must be segment or query")
         }
-        return mode
+        var parameter = IssuedGrant.queryName
+        if case .query(let name) = fallback { parameter = name }
+        return GateConfiguration.Manifest.Mode(mode, parameter: parameter)
     }
 
     /// Returns the value of a header field that a request must have once.

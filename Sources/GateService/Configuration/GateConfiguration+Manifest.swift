@@ -4,7 +4,9 @@
 internal import ConfigurationReading
 internal import EdgeChecks
 internal import EdgeTokens
+internal import Encodings
 internal import HTTPServer
+internal import Manifests
 internal import PlaybackGate
 
 extension GateConfiguration {
@@ -14,8 +16,14 @@ extension GateConfiguration {
         var listeners: [Listener]
         /// The origin that manifests are fetched from.
         var origin: OriginAddress
+        /// Other hosts to which the origin may redirect.
+        var redirectHosts: [URIAuthority]
+        /// The beginning of the paths of players' URLs, which a proxy in front takes off.
+        var publicPath: PublicPath
         /// The way in which references carry a grant.
         var mode: Mode
+        /// The changes to manifests beside the grants in their references.
+        var options: ManifestRules.Options
         /// The hosts whose references carry a grant, besides the one that the player requested.
         var hosts: [HostName]
         /// The profile of the grants among those of an entry; `nil` for the first.
@@ -28,6 +36,8 @@ extension GateConfiguration {
         var forwardedFor: ForwardedFor
         /// The ends of the paths that are manifests, in lower case.
         var suffixes: [String]
+        /// Other paths that are manifests, whatever they end in.
+        var paths: PlaybackGate.Catalogue
         /// The time that a viewer may take longer than a finished playlist plays.
         var margin: Duration
         /// The most fetches at a time.
@@ -39,11 +49,19 @@ extension GateConfiguration {
         var crossOrigin: CrossOriginRules?
 
         /// A way in which references carry a grant.
-        enum Mode: String, CaseIterable, Sendable {
+        enum Mode: Hashable, Sendable {
             /// A path segment before the path.
             case segment
             /// A query parameter.
-            case query
+            case query(name: String)
+
+            /// The names in configurations and requests.
+            enum Name: String, CaseIterable { case segment, query }
+
+            /// - Parameter parameter: The name of the query parameter.
+            init(_ name: Name, parameter: String) {
+                self = name == .segment ? .segment : .query(name: parameter)
+            }
         }
 
         /// The time limits of a fetch.
@@ -73,7 +91,10 @@ extension GateConfiguration.Manifest {
         forwardedFor = ForwardedFor(section)
         if !section.has("origin") { section.note("origin", "origin is missing, such as https://origin.example") }
         origin = section.parsed("origin", default: .none) { try OriginAddress($0) }
-        mode = section.choice("mode", default: .segment)
+        redirectHosts = section.authorities("allowRedirectsTo")
+        publicPath = section.publicPath("publicPath")
+        mode = Mode(section.choice("mode", default: .segment), parameter: section.parameter("parameter"))
+        options = section.manifestOptions
         hosts = section.hostNames("hosts")
         profile = section.optionalString("profile")
         sources = TokenSources(
@@ -85,6 +106,7 @@ extension GateConfiguration.Manifest {
         // A cookie must not hide the grant that a redirect put into the URL.
         .trying(first: mode.source)
         suffixes = section.suffixes("suffixes")
+        paths = section.patterns("paths")
         margin = section.duration("vodMargin", in: .zero ... .seconds(86_400), default: .seconds(3600))
         fetches = section.integer("fetches", in: 1...65_536, default: 128)
         manifestBytes = section.integer("manifestBytes", in: 1024...67_108_864, default: 8 << 20)
@@ -92,6 +114,9 @@ extension GateConfiguration.Manifest {
         crossOrigin = section.optionalSection("cors", CrossOriginRules.init)
         noteConflicts(section, profiles)
     }
+
+    /// The redirects that are followed.
+    var redirects: OriginRedirects { OriginRedirects(origin: origin, hosts: redirectHosts) }
 
     private func noteConflicts(_ section: ConfigurationSection, _ profiles: [GrantProfile]) {
         guard !profiles.isEmpty else {
@@ -121,7 +146,7 @@ extension GateConfiguration.Manifest.Mode {
     var source: TokenSource {
         switch self {
         case .segment: .segment(IssuedGrant.segmentPrefix)
-        case .query: .query(IssuedGrant.queryName)
+        case .query(let name): .query(name)
         }
     }
 }
@@ -155,7 +180,8 @@ extension CrossOriginRules {
         self.init(
             origins: names.contains("*") ? nil : names.map { $0.lowercased() },
             allowsCredentials: allowsCredentials,
-            maximumAge: age.components.seconds
+            maximumAge: age.components.seconds,
+            requestHeaders: section.fieldNames("allowHeaders")
         )
     }
 }
@@ -171,6 +197,66 @@ extension ConfigurationSection {
             note(key, "\(suffix) must begin with a dot, such as .m3u8")
         }
         return suffixes.map { $0.lowercased() }
+    }
+}
+
+extension ConfigurationSection {
+    /// Reads the changes to manifests beside the grants in their references.
+    fileprivate var manifestOptions: ManifestRules.Options {
+        var options: ManifestRules.Options = []
+        if bool("keysWithoutGrant", default: false) { options.insert(.sparingKeys) }
+        if bool("defineGrant", default: false) { options.insert(.definingGrant) }
+        return options
+    }
+
+    /// Reads the beginning of players' paths.
+    fileprivate func publicPath(_ key: String) -> PublicPath {
+        parsed(key, default: .none) { text throws(ParseFault) in
+            guard let path = PublicPath(text) else {
+                throw ParseFault("must be a path of letters, digits, '-', '.', '_' and '~', such as /watch")
+            }
+            return path
+        }
+    }
+
+    /// Reads the name of a query parameter.
+    fileprivate func parameter(_ key: String) -> String {
+        let name = optionalString(key) ?? IssuedGrant.queryName
+        if !ManifestRules.Mode.query(name: name).isValid {
+            note(key, "must be 1 to 64 letters, digits, '-', '.', '_' and '~'")
+        }
+        return name
+    }
+
+    /// Reads patterns of paths, as the catalogue has them.
+    fileprivate func patterns(_ key: String) -> PlaybackGate.Catalogue {
+        var catalogue = PlaybackGate.Catalogue()
+        for text in strings(key) ?? [] {
+            do {
+                try catalogue.add(.init(key: .path(try PathPattern(text)), protection: .none))
+            } catch let error as PathPatternError {
+                note(key, "\(text): \(error.rawValue)")
+            } catch { note(key, "\(text) is named twice") }
+        }
+        return catalogue
+    }
+
+    /// Reads hosts, with a port or without.
+    fileprivate func authorities(_ key: String) -> [URIAuthority] {
+        (strings(key) ?? []).compactMap { name in
+            if let authority = URIAuthority(name.lowercased()[...]) { return authority }
+            note(key, "\(name) must be a host, perhaps with a port, such as origin-2.example:8443")
+            return nil
+        }
+    }
+
+    /// Reads names of header fields.
+    fileprivate func fieldNames(_ key: String) -> [String] {
+        let names = strings(key) ?? []
+        for name in names where !(name.isToken && name.utf8.count <= 64) {
+            note(key, "\(name) is no name of a header field, such as X-Session")
+        }
+        return names
     }
 }
 

@@ -11,6 +11,8 @@ struct CrossOriginRules: Hashable, Sendable {
     let allowsCredentials: Bool
     /// The time for which a browser may keep the answer to a preflight, in seconds.
     let maximumAge: Int64
+    /// The header fields that a page's requests may have, besides `Range` and those with tokens.
+    let requestHeaders: [String]
 
     /// The fields of an answer that scripts may read.
     private static let exposed: (StaticString, String) = (
@@ -31,7 +33,7 @@ struct CrossOriginRules: Hashable, Sendable {
     ///
     /// - Parameter headers: The header fields that may carry tokens.
     func preflight(_ origin: String?, headers: String) -> [(StaticString, String)] {
-        let names = headers.isEmpty ? "Range" : "Range, \(headers)"
+        let names = (["Range"] + (headers.isEmpty ? [] : [headers]) + requestHeaders).joined(separator: ", ")
         return fields(origin) + [
             ("Access-Control-Allow-Methods", "GET, HEAD"), ("Access-Control-Allow-Headers", names),
             ("Access-Control-Max-Age", "\(maximumAge)"),

@@ -18,7 +18,7 @@ enum ManifestRefusal: Error, Hashable {
     case notFound
     /// The origin answered with another status than 200.
     case failed
-    /// The origin redirects, which would send the request elsewhere.
+    /// The origin redirects to a host that is not named, or again and again.
     case redirected
     /// No connection to the origin, or one that breaks.
     case unreachable
@@ -87,7 +87,7 @@ extension ManifestRefusal {
         case .withoutGrant: "There is no grant for the references of this manifest."
         case .notFound: "The origin does not have this manifest."
         case .failed: "The origin answered with an error."
-        case .redirected: "The origin answered with a redirect."
+        case .redirected: "The origin answered with a redirect that is not followed."
         case .unreachable: "The origin cannot be reached."
         case .timedOut: "The origin did not answer in time."
         case .encoding: "The origin's answer has a content coding that is not supported."
@@ -104,7 +104,7 @@ extension ManifestRefusal {
         case .withoutGrant: "Check that the entry has a profile of format cat, its signing key, and the store of uses."
         case .notFound: "Check manifest.origin: the path of a request follows its path."
         case .failed: "Check the origin's log."
-        case .redirected: "Name the host that the origin redirects to in manifest.origin."
+        case .redirected: "Name the host that the origin redirects to in manifest.allowRedirectsTo."
         case .unreachable: "Check manifest.origin, the origin's certificate and the network."
         case .timedOut: "Check the origin, and manifest.timeouts: blocking reloads take three target durations."
         case .encoding: "Configure the origin to send manifests plainly or with gzip."

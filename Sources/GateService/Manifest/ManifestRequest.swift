@@ -5,6 +5,7 @@ internal import EdgeChecks
 internal import EdgeTokens
 internal import Encodings
 internal import HTTPServer
+internal import Manifests
 internal import NIOCore
 internal import NIOHTTP1
 internal import Platform
@@ -19,6 +20,8 @@ struct ManifestRequest {
     let report: EdgeFieldReport
     /// The URI without tokens, in normal form; `nil` if the target has none.
     let uri: RequestURI?
+    /// The beginning of the path of the player's URL, which a proxy has taken off.
+    let publicPath: PublicPath
 
     /// The names of the fields that report facts.
     static let row = EdgeDialect.Row(
@@ -28,7 +31,8 @@ struct ManifestRequest {
         isForwardedList: true
     )
 
-    /// Reads a request; `nil` if its host is missing, repeated or malformed, or if the target is not in origin form.
+    /// Reads a request; `nil` if its host is missing, repeated or malformed, if the target is not in origin form, or if a trusted peer
+    /// reports a public path that is none.
     ///
     /// - Parameters:
     ///   - isTrusted: True if the peer is a proxy whose facts are to be believed.
@@ -40,7 +44,8 @@ struct ManifestRequest {
         isSecure: Bool
     ) {
         let (head, sources) = (request.head, settings.sources)
-        guard let target = ParsedTarget(head.uri[...], tokens: sources.targetNames),
+        guard let publicPath = Self.publicPath(of: request, settings, isTrusted: isTrusted),
+            let target = ParsedTarget(head.uri[...], tokens: sources.targetNames),
             let fields = Self.facts(request, isTrusted: isTrusted, isSecure: isSecure).map(HTTPFields.init)
         else { return nil }
         // The address of the connection is alone in its field.
@@ -56,6 +61,18 @@ struct ManifestRequest {
         )
         report = EdgeFieldReport(found, target, sentTarget: head.uri[...], reader)
         uri = check.uri(report)
+        self.publicPath = publicPath
+    }
+
+    /// Returns the public path of a request: that of a trusted peer, or the configured one; `nil` if it is malformed or repeated.
+    private static func publicPath(
+        of request: HTTPRequest,
+        _ settings: ManifestSettings,
+        isTrusted: Bool
+    ) -> PublicPath? {
+        let reported = isTrusted ? request.head.headers["x-forwarded-prefix"] : []
+        guard let first = reported.first else { return settings.configuration.publicPath }
+        return reported.count == 1 ? PublicPath(first) : nil
     }
 
     /// Returns the header fields of a request with the facts about it; `nil` if it has not exactly one host.
@@ -94,12 +111,6 @@ struct ManifestRequest {
             report: { report },
             noting: &context
         )
-    }
-
-    /// True if the path ends as one of the manifests that are served.
-    func isManifest(_ suffixes: [String]) -> Bool {
-        let path = uri?.path.lowercased() ?? ""
-        return suffixes.contains { path.hasSuffix($0) }
     }
 }
 

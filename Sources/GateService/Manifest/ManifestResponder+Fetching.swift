@@ -13,6 +13,8 @@ internal import PlaybackGate
 struct ManifestFetch: Sendable {
     /// The URI of the request, without tokens and grants.
     let uri: RequestURI
+    /// The beginning of the path of the player's URL, which a proxy has taken off.
+    let publicPath: PublicPath
     /// The grants that the request showed.
     let grants: ShownGrants?
     /// The target, as it was requested.
@@ -30,15 +32,28 @@ struct ManifestFetch: Sendable {
         return query.isEmpty ? String(uri.path) : "\(uri.path)?\(query)"
     }
 
-    /// The URL of the request. If a proxy does not state the scheme, it is `https`, so that no grant is written into
-    /// references by `http`.
-    fileprivate var url: String { "\(uri.scheme?.rawValue ?? "https")://\(authority)\(pathAndQuery)" }
+    /// The player's URL. If a proxy does not state the scheme, it is `https`, so that no grant is written into references by `http`.
+    fileprivate var url: String { url(of: pathAndQuery[...]) }
+
+    /// The player's URL for a path of the origin.
+    private func url(of path: Substring) -> String {
+        "\(uri.scheme?.rawValue ?? "https")://\(authority)\(publicPath.text)\(path)"
+    }
+
+    /// The URL to which the references of an answer are relative: the player's, or that of a redirect.
+    ///
+    /// - Parameter answered: The URL of the answer.
+    fileprivate func source(_ answered: String, of origin: OriginAddress) -> String {
+        if answered == origin.url(path: uri.path, query: uri.query ?? "") { return url }
+        return origin.path(of: answered).map { url(of: $0) } ?? answered
+    }
 
     /// The same request with a grant, as a reference to the same host.
     fileprivate func reference(with token: String, _ mode: GateConfiguration.Manifest.Mode) -> String {
         switch mode {
-        case .segment: "/\(IssuedGrant.segmentPrefix)\(token)\(pathAndQuery)"
-        case .query: "\(pathAndQuery)\((uri.query ?? "").isEmpty ? "?" : "&")\(IssuedGrant.queryName)=\(token)"
+        case .segment: "\(publicPath.text)/\(IssuedGrant.segmentPrefix)\(token)\(pathAndQuery)"
+        case .query(let name):
+            "\(publicPath.text)\(pathAndQuery)\((uri.query ?? "").isEmpty ? "?" : "&")\(name)=\(token)"
         }
     }
 
@@ -47,7 +62,7 @@ struct ManifestFetch: Sendable {
         var found: [Substring] = []
         switch mode {
         case .segment: target.forEachValue(segment: IssuedGrant.segmentPrefix) { found.append($0) }
-        case .query: target.forEachValue(parameter: IssuedGrant.queryName) { found.append($0) }
+        case .query(let name): target.forEachValue(parameter: name) { found.append($0) }
         }
         return Array(found.prefix(ShownGrants.maximum))
     }
@@ -68,7 +83,9 @@ extension ManifestResponder {
         case .success(let found): answer = found
         }
         let types = answer.headers["content-type"]
-        guard types.count < 2, let format = ManifestType(type: types.first, path: fetch.uri.path) else {
+        guard types.count < 2,
+            let format = ManifestType(type: types.first, path: fetch.uri.path, body: answer.body.readableBytesUInt8Span)
+        else {
             return refusal(.type, call)
         }
         let fields: [(StaticString, String)] = [("Content-Type", "\(format.type)")] + fields(decision, playback, call)
@@ -80,11 +97,32 @@ extension ManifestResponder {
         }
         guard let playback else {
             // The media is not protected, or nothing refused it: its segments need no grant.
+            return await pass(answer, format, fetch, fields, call)
+        }
+        let grants = Granting(decision, playback, gate, configuration)
+        return await self.answer(answer, format, grants, fetch, fields, call)
+    }
+
+    /// Passes a manifest on without a grant. Its references are written only if the player would take them for others.
+    private func pass(
+        _ answer: OriginClient.Answer,
+        _ format: ManifestType,
+        _ fetch: ManifestFetch,
+        _ fields: [(StaticString, String)],
+        _ call: Call
+    ) async -> any HTTPAnswer {
+        guard let configuration = call.settings?.configuration,
+            !fetch.isDirect(to: answer.url, of: configuration.origin)
+        else {
             counters.count(.unchanged)
             return ManifestAnswer(.ok, fields, trace: call.trace, body: answer.body)
         }
-        let grants = Granting(decision, playback, gate, configuration)
-        return await self.answer(answer.body, format, grants, fetch, fields, call)
+        switch await rewritten(answer, format, nil, addsLocation: false, fetch, configuration) {
+        case .failure(let fault): return refusal(.manifest(fault.code), call, details: fault.description)
+        case .success(let bytes):
+            counters.count(.unchanged)
+            return ManifestAnswer(.ok, fields, trace: call.trace, body: ByteBuffer(bytes: bytes))
+        }
     }
 
     /// The facts of the grants that a manifest gets.
@@ -121,7 +159,7 @@ extension ManifestResponder {
 
     /// Rewrites a manifest with a grant for its player.
     private func answer(
-        _ body: ByteBuffer,
+        _ answer: OriginClient.Answer,
         _ format: ManifestType,
         _ grants: Granting,
         _ fetch: ManifestFetch,
@@ -129,8 +167,8 @@ extension ManifestResponder {
         _ call: Call
     ) async -> any HTTPAnswer {
         let (playback, configuration) = (grants.playback, grants.configuration)
-        let kind = PlaylistKind(body, format)
-        let plan = GrantPlan(kind, playback, margin: configuration.margin, at: call.now)
+        let kind = PlaylistKind(answer.body, format)
+        let plan = GrantPlan(kind, playback, configuration, at: call.now)
         if let code = await grants.gate.prolong(playback, of: grants.decision, at: call.now) {
             return refusal(APIRefusal(code), call, .refused)
         }
@@ -139,18 +177,24 @@ extension ManifestResponder {
             let carried = fetch.carried(configuration.mode)
             return carried.contains { grants.gate.lasts($0, for: playback, at: call.now) } ? nil : token
         }
-        switch await rewritten(body, format, plan.token, fetch, configuration) {
+        switch await rewritten(answer, format, plan, addsLocation: moved != nil, fetch, configuration) {
         case .failure(let fault): return refusal(.manifest(fault.code), call, details: fault.description)
         case .success(let manifest):
-            guard let token = moved else {
-                counters.count(.rewritten)
-                return ManifestAnswer(.ok, fields, trace: call.trace, body: ByteBuffer(bytes: manifest))
+            var body = ByteBuffer(bytes: manifest)
+            if let moved, format.kind == .hls {
+                body = ByteBuffer(string: Self.index(of: fetch.reference(with: moved, configuration.mode)))
             }
-            counters.count(.moved)
-            let place = fetch.reference(with: token, configuration.mode)
-            let moved: [(StaticString, String)] = [("Location", place)]
-            return ManifestAnswer(.found, moved + fields.dropFirst(), trace: call.trace)
+            counters.count(moved == nil ? .rewritten : .moved)
+            return ManifestAnswer(.ok, fields, trace: call.trace, body: body)
         }
+    }
+
+    /// Returns a multivariant playlist of one variant. Some players reload by the first URL that they got, whatever redirects say; none
+    /// reloads a multivariant playlist.
+    ///
+    /// - Parameter reference: The reference of the variant. Its rate is not known; of one variant, no player asks for it.
+    private static func index(of reference: String) -> String {
+        "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000000\n\(reference)\n"
     }
 
     private func fields(_ decision: Decision, _ playback: ContinuedPlayback?, _ call: Call) -> [(StaticString, String)]
@@ -165,34 +209,49 @@ extension ManifestResponder {
     }
 
     private func rewritten(
-        _ body: ByteBuffer,
+        _ answer: OriginClient.Answer,
         _ format: ManifestType,
-        _ token: String,
+        _ plan: GrantPlan?,
+        addsLocation: Bool,
         _ fetch: ManifestFetch,
         _ configuration: GateConfiguration.Manifest
     ) async -> Result<[UInt8], ManifestFault> {
         let rules: ManifestRules
-        do throws(ManifestRulesError) { rules = try fetch.rules(token, configuration) } catch {
+        do throws(ManifestRulesError) { rules = try fetch.rules(answer.url, plan, addsLocation, configuration) } catch {
             return .failure(ManifestFault(.referenceInvalid, error.reason))
         }
-        return await ManifestWork(body: body, format: format, rules: rules, limit: configuration.manifestBytes)
+        return await ManifestWork(body: answer.body, format: format, rules: rules, limit: configuration.manifestBytes)
             .outcome()
     }
 }
 
 extension ManifestFetch {
+    /// True if the player's URL is that of the manifest, and no proxy takes a part of its path off.
+    fileprivate func isDirect(to answered: String, of origin: OriginAddress) -> Bool {
+        publicPath == .none && source(answered, of: origin) == url
+    }
+
     /// The rules by which the manifest is rewritten.
+    ///
+    /// - Parameter plan: Its grants; `nil` to write its references for the player's URL alone.
     fileprivate func rules(
-        _ token: String,
+        _ answered: String,
+        _ plan: GrantPlan?,
+        _ addsLocation: Bool,
         _ configuration: GateConfiguration.Manifest
     ) throws(ManifestRulesError) -> ManifestRules {
         var limits = ManifestLimits()
         limits.size = configuration.manifestBytes
         return try ManifestRules(
             url: url,
-            grant: token,
+            source: source(answered, of: configuration.origin),
+            publicPath: publicPath == .none ? "/" : publicPath.text,
+            grant: plan?.token ?? "none",
+            lastingGrant: plan?.lasting,
+            options: addsLocation ? configuration.options.union(.addingLocation) : configuration.options,
             mode: configuration.mode.rewriting,
-            hosts: [authority] + configuration.hosts.map { String($0.text) },
+            // Without a grant, none is protected: no host has this name (RFC 2606 §2).
+            hosts: plan == nil ? ["invalid"] : [authority] + configuration.hosts.map { String($0.text) },
             limits: limits
         )
     }
@@ -203,7 +262,7 @@ extension GateConfiguration.Manifest.Mode {
     var rewriting: ManifestRules.Mode {
         switch self {
         case .segment: .segment(prefix: IssuedGrant.segmentPrefix)
-        case .query: .query(name: IssuedGrant.queryName)
+        case .query(let name): .query(name: name)
         }
     }
 }
@@ -214,6 +273,8 @@ extension PlaylistKind {
         switch format.kind {
         case .hls: self.init(hls: body.readableBytesUInt8Span)
         case .dash: self.init(dash: body.readableBytesUInt8Span)
+        // Read once.
+        case .steering, .thumbnails: self = .index
         }
     }
 }

@@ -117,7 +117,7 @@ struct ManifestResponder: HTTPService {
             (path.host, path.method) = (found.check.authority?.host, found.check.method)
             return refuse(.invalidPath, path, snapshot.gate, call, into: &output)
         }
-        guard found.isManifest(settings.suffixes) else {
+        guard settings.servesManifest(uri.path) else {
             output.write(refusal(APIRefusal(.notServed), call, .notServed))
             return nil
         }
@@ -140,7 +140,12 @@ struct ManifestResponder: HTTPService {
         let gate = snapshot.gate
         var context = EdgeCheckContext()
         let step = request.check(by: gate, from: call.client, at: call.now, noting: &context)
-        let fetch = ManifestFetch(uri: uri, grants: context.grants, target: request.check.target)
+        let fetch = ManifestFetch(
+            uri: uri,
+            publicPath: request.publicPath,
+            grants: context.grants,
+            target: request.check.target
+        )
         switch step {
         case .decided(let decision):
             inFlight.release()

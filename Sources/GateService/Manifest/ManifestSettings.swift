@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import EdgeChecks
+internal import PlaybackGate
 
 /// The settings of the manifest listener that requests use. A class, so that a request retains it without copying.
 final class ManifestSettings: Sendable {
@@ -17,6 +18,15 @@ final class ManifestSettings: Sendable {
 
     var sources: TokenSources { configuration.sources }
     var peers: TrustedPeers { configuration.peers }
-    var suffixes: [String] { configuration.suffixes }
     var crossOrigin: CrossOriginRules? { configuration.crossOrigin }
+
+    /// True for the path of a manifest that is served.
+    func servesManifest(_ path: Substring) -> Bool {
+        let lower = path.lowercased()
+        if configuration.suffixes.contains(where: { lower.hasSuffix($0) }) { return true }
+        switch configuration.paths.find(path, host: nil, form: .asIs) {
+        case .entry: return true
+        case .unknown, .invalidPath, .hostMissing: return false
+        }
+    }
 }

@@ -26,19 +26,12 @@ struct ManifestWork: Sendable {
 
     private func run() -> Result<[UInt8], ManifestFault> {
         do throws(ManifestFault) {
-            let bytes = try rewrite()
+            let bytes = try format.kind.rewrite(body.readableBytesUInt8Span, rules: rules)
             // A grant in each reference makes a manifest larger.
             guard bytes.count <= limit else {
                 return .failure(ManifestFault(.tooLarge, "the rewritten manifest has more than \(limit) bytes"))
             }
             return .success(bytes)
         } catch { return .failure(error) }
-    }
-
-    private func rewrite() throws(ManifestFault) -> [UInt8] {
-        switch format.kind {
-        case .hls: try HLSRewriter.rewrite(body.readableBytesUInt8Span, rules: rules)
-        case .dash: try MPDRewriter.rewrite(body.readableBytesUInt8Span, rules: rules)
-        }
     }
 }

@@ -31,6 +31,13 @@ struct OriginAddress: Hashable, Sendable {
         base = uri.path.utf8.last == UInt8(ascii: "/") ? String(uri.path.dropLast()) : String(uri.path)
     }
 
+    /// Returns the path and query of requests for a URL of the origin; `nil` if it is not one.
+    func path(of url: String) -> Substring? {
+        guard url.utf8.starts(with: (site + base).utf8) else { return nil }
+        let path = Substring(url.utf8.dropFirst((site + base).utf8.count))
+        return path.utf8.first == UInt8(ascii: "/") ? path : nil
+    }
+
     /// Returns the URL of a path, both in normal form, and a query, which may be empty.
     func url(path: Substring, query: Substring) -> String {
         query.isEmpty ? "\(site)\(base)\(path)" : "\(site)\(base)\(path)?\(query)"

@@ -10,7 +10,7 @@ internal import Platform
     internal import Manifests
     internal import NIOHTTPCompression
 
-    /// Fetches manifests from their origin, each with limits of time and size. Redirects are not followed.
+    /// Fetches manifests from their origin, each with limits of time and size.
     final class OriginClient: Sendable {
         private let client: HTTPClient
 
@@ -18,6 +18,7 @@ internal import Platform
         ///   need a new client.
         init(_ settings: GateConfiguration.Manifest, loops: any EventLoopGroup) {
             var configuration = HTTPClient.Configuration()
+            // Followed here, within their rules.
             configuration.redirectConfiguration = .disallow
             configuration.timeout = .init(connect: TimeAmount(settings.timeouts.connect))
             configuration.connectionPool.retryConnectionEstablishment = false
@@ -41,28 +42,48 @@ internal import Platform
             accept: String,
             _ limits: GateConfiguration.Manifest
         ) async -> Result<Answer, ManifestRefusal> {
-            var request = HTTPClientRequest(url: url)
-            request.method = isHead ? .HEAD : .GET
-            request.headers = [
-                "Accept": accept, "Accept-Encoding": "gzip", "User-Agent": "Playgate/\(GateVersion.current)",
-            ]
             do {
-                let response = try await client.execute(request, timeout: TimeAmount(limits.timeouts.response))
+                let (response, url) = try await response(url, isHead: isHead, accept: accept, limits)
                 if let fault = Self.fault(response) { return .failure(fault) }
-                if isHead { return .success(Answer(headers: response.headers, body: ByteBuffer())) }
+                if isHead { return .success(Answer(url: url, headers: response.headers, body: ByteBuffer())) }
                 if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }) {
                     guard length <= limits.manifestBytes else { return .failure(.manifest(.tooLarge)) }
                 }
                 let body = try await Self.collect(response.body, limits)
-                return .success(Answer(headers: response.headers, body: body))
+                return .success(Answer(url: url, headers: response.headers, body: body))
             } catch { return .failure(ManifestRefusal(error)) }
+        }
+
+        /// Requests a URL, and follows its redirects. Returns the first response that is none, and its URL.
+        private func response(
+            _ first: String,
+            isHead: Bool,
+            accept: String,
+            _ limits: GateConfiguration.Manifest
+        ) async throws -> (HTTPClientResponse, url: String) {
+            var url = first
+            let deadline = NIODeadline.now() + TimeAmount(limits.timeouts.response)
+            for _ in 0...OriginRedirects.maximum {
+                var request = HTTPClientRequest(url: url)
+                request.method = isHead ? .HEAD : .GET
+                request.headers = [
+                    "Accept": accept, "Accept-Encoding": "gzip", "User-Agent": "Playgate/\(GateVersion.current)",
+                ]
+                let response = try await client.execute(request, deadline: deadline)
+                guard [301, 302, 303, 307, 308].contains(response.status.code) else { return (response, url) }
+                let locations = response.headers["location"]
+                guard let location = locations.first, locations.count == 1,
+                    let target = limits.redirects.target(of: location, from: url)
+                else { break }
+                url = target
+            }
+            throw ManifestRefusal.redirected
         }
 
         private static func fault(_ response: HTTPClientResponse) -> ManifestRefusal? {
             switch response.status.code {
             case 200: break
             case 404, 410: return .notFound
-            case 301, 302, 303, 307, 308: return .redirected
             default: return .failed
             }
             // The client has decoded these; others would reach the player as if they were text.
@@ -126,6 +147,8 @@ internal import Platform
 extension OriginClient {
     /// The answer of an origin with status 200.
     struct Answer: Sendable {
+        /// Its URL: the requested one, or that of the last redirect.
+        let url: String
         let headers: HTTPHeaders
         /// The body, decoded; empty for HEAD.
         let body: ByteBuffer

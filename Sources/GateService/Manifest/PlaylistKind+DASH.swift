@@ -11,7 +11,7 @@ extension PlaylistKind {
     init(dash manifest: Span<UInt8>) {
         let limits = XMLLimits(depth: 64, elements: 1_000_000, root: "MPD", utf8Only: true)
         guard var parser = XMLEventParser(limits: limits) else {
-            self = .live(namesItself: false)
+            self = .dynamic(namesItself: false)
             return
         }
         var head = Head()
@@ -24,7 +24,8 @@ extension PlaylistKind {
             parser.removeEvents()
             start = end
         }
-        self = head.isDynamic ? .live(namesItself: head.hasLocation) : .finished(head.duration)
+        self =
+            head.isDynamic ? .dynamic(namesItself: head.hasLocation) : .finished(head.duration, mayHaveBeenLive: false)
     }
 
     /// The facts at the start of an MPD.

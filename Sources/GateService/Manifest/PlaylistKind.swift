@@ -7,46 +7,72 @@ internal import Encodings
 enum PlaylistKind: Hashable, Sendable {
     /// A multivariant playlist: the player requests the playlists in it again and again by the same URLs.
     case index
-    /// A playlist that the player requests again.
+    /// An HLS playlist that the player requests again, by the URL that it has.
     ///
-    /// - Parameter namesItself: True if it names the URL of the next request (`Location` in an MPD), which then carries a new
-    ///   grant; otherwise the player uses the present one again.
-    case live(namesItself: Bool)
-    /// A playlist that the player requests once; with its duration, `nil` if it does not state one.
-    case finished(Duration?)
+    /// - Parameters:
+    ///   - reload: The longest time until the next request, three target durations; `nil` if it does not state one.
+    ///   - isDelta: True if it may be, or is, an update without segments that were named before.
+    case live(reload: Duration?, isDelta: Bool)
+    /// A dynamic MPD. Players request it again after its own period, which may be hours, and keep what they have read.
+    ///
+    /// - Parameter namesItself: True if it names the URL of the next request, by `Location`.
+    case dynamic(namesItself: Bool)
+    /// A playlist that does not change any more.
+    ///
+    /// - Parameters:
+    ///   - duration: Its duration; `nil` if it does not state one.
+    ///   - mayHaveBeenLive: True if a player may have requested it while it was live.
+    case finished(_ duration: Duration?, mayHaveBeenLive: Bool)
 }
 
 extension PlaylistKind {
     /// Finds the kind of an HLS playlist. It need not be valid: the rewriter refuses what is not.
     ///
-    /// Source: RFC 8216 §4.3.2.1, §4.3.3.4, §4.3.4.2.
+    /// Source: RFC 8216 §4.3.2.1, §4.3.3.4, §4.3.4.2, and its second edition §4.4.3.8 and §4.4.5.2.
     init(hls playlist: Span<UInt8>) {
-        var (isFinished, isIndex) = (false, false)
-        var milliseconds: Int64 = 0
+        var facts = HLSFacts()
         var start = 0
         while start < playlist.count {
             let end = playlist.firstIndex(of: UInt8(ascii: "\n"), from: start) ?? playlist.count
-            if playlist[start] == UInt8(ascii: "#") {
-                if playlist.starts(with: "#EXTINF:", at: start) {
-                    let value = playlist.extracting((start + 8)..<end)
-                    milliseconds = min(milliseconds + value.leadingMilliseconds, Self.longest)
-                } else if playlist.starts(with: "#EXT-X-ENDLIST", at: start) {
-                    isFinished = true
-                } else if playlist.starts(with: "#EXT-X-STREAM-INF:", at: start) {
-                    isIndex = true
-                }
-            }
+            if playlist[start] == UInt8(ascii: "#") { facts.read(playlist.extracting(start..<end)) }
             start = end + 1
         }
-        if isIndex {
+        if facts.isIndex {
             self = .index
+        } else if facts.isFinished {
+            self = .finished(.milliseconds(facts.duration), mayHaveBeenLive: !facts.isRecorded)
         } else {
-            self = isFinished ? .finished(.milliseconds(milliseconds)) : .live(namesItself: false)
+            let reload = facts.target > 0 ? Duration.milliseconds(3 * facts.target) : nil
+            self = .live(reload: reload, isDelta: facts.isDelta)
+        }
+    }
+
+    /// The facts in the tags of an HLS playlist; times are in milliseconds.
+    private struct HLSFacts {
+        var (isFinished, isRecorded, isIndex, isDelta) = (false, false, false, false)
+        var (target, duration): (Int64, Int64) = (0, 0)
+
+        mutating func read(_ line: Span<UInt8>) {
+            if line.starts(with: "#EXTINF:", at: 0) {
+                duration = min(duration + line.extracting(8...).leadingMilliseconds, PlaylistKind.longest)
+            } else if line.starts(with: "#EXT-X-TARGETDURATION:", at: 0) {
+                target = min(line.extracting(22...).leadingMilliseconds, PlaylistKind.longest)
+            } else if line.starts(with: "#EXT-X-SERVER-CONTROL:", at: 0) {
+                isDelta = isDelta || line.firstPlace(of: "CAN-SKIP-UNTIL".utf8.span) != nil
+            } else if line.starts(with: "#EXT-X-SKIP:", at: 0) {
+                isDelta = true
+            } else if line.starts(with: "#EXT-X-PLAYLIST-TYPE:VOD", at: 0) {
+                isRecorded = true
+            } else if line.starts(with: "#EXT-X-ENDLIST", at: 0) {
+                isFinished = true
+            } else if line.starts(with: "#EXT-X-STREAM-INF:", at: 0) {
+                isIndex = true
+            }
         }
     }
 
     /// The longest duration that is counted, 1,000 days.
-    private static let longest: Int64 = 86_400_000_000
+    fileprivate static let longest: Int64 = 86_400_000_000
 }
 
 extension Span<UInt8> {

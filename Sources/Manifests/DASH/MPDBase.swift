@@ -29,7 +29,4 @@ extension ReferenceBase {
     func hasSameFolder(as other: ReferenceBase) -> Bool {
         scheme == other.scheme && authority == other.authority && folder.hasSameBytes(as: other.folder)
     }
-
-    /// The URL up to its path.
-    var origin: [UInt8] { [UInt8]("\(scheme?.rawValue ?? "")://".utf8) + authority }
 }

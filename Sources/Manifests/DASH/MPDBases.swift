@@ -31,21 +31,21 @@ struct MPDBases {
         _ rules: ManifestRules,
         _ chooser: inout MPDReferenceChooser
     ) throws(ManifestFault) {
-        let own = rules.base
+        let (own, requested) = (rules.base, rules.requested)
         let (files, isDocumentFile) = Self.files(outline, rules.mode)
         do throws(ReferenceFault) {
             let folder = try chooser.grant([UInt8]("./".utf8), own)
             isAmbiguous = try Self.isAmbiguous(outline, document, own, &chooser)
-            chooser.isAmbiguous = isAmbiguous
+            chooser.isAmbiguous = isAmbiguous || !own.hasSameSite(as: requested)
             // A grant in a query is lost by references, and is of no use in a base.
             var path = folder.path
             if case .query = rules.mode { path = [UInt8](own.folder) }
             let url = folder.origin + path
             documentURL = isDocumentFile ? try chooser.written(url, own) : url
             let pinned = try chooser.base(documentURL, in: own)
-            self.document = MPDBase(old: own, new: own, isDocument: false)
-            let isSame = pinned.hasSameFolder(as: own) && !isAmbiguous
-            lists = [[MPDBase(old: own, new: isSame ? own : pinned, isDocument: true)]]
+            self.document = MPDBase(old: own, new: requested, isDocument: false)
+            let isSame = pinned.hasSameFolder(as: requested) && !isAmbiguous
+            lists = [[MPDBase(old: own, new: isSame ? requested : pinned, isDocument: true)]]
         } catch {
             throw ManifestFault(error, line: nil)
         }

@@ -22,7 +22,8 @@ struct MPDEditor {
         for (place, value) in editor.bases.edits { editor.add(place, value) }
         for reference in editor.outline.references { try editor.rewrite(reference) }
         for query in editor.outline.queries { try editor.narrow(query) }
-        if let edit = editor.newBase() { editor.edits.append(edit) }
+        try editor.addElements()
+        // The order of two elements that are added at one place stays: the sort of the standard library is stable.
         editor.edits.sort { $0.range.lowerBound < $1.range.lowerBound }
         return editor.edits
     }
@@ -72,6 +73,9 @@ struct MPDEditor {
                 guard let value = place.value(in: document.span), !value.isEmpty else { return }
                 if let text = try chooseForDocument(value, reference.level) { add(place, text) }
             case .list: try rewriteList(reference)
+            case .event:
+                // Browsers read a relative one against the page.
+                try rewrite(reference, [MPDContext(base: bases.document)], .absolute)
             }
         } catch {
             throw ManifestFault.of(error, at: place, in: document.span, chooser)
@@ -164,29 +168,45 @@ struct MPDEditor {
     /// a grant in the query, whatever the mode, and the URL of the rules may lack it.
     private mutating func narrow(_ place: MPDPlace) throws(ManifestFault) {
         guard let template = place.value(in: document.span) else { return }
-        var name = "cat"
-        if case .query(let other) = rules.mode { name = other }
+        let name = rules.mode.parameter
         let narrowed = MPDQueryTemplate.narrow(template, rules.base.query ?? [], without: name)
         if let narrowed { add(place, narrowed) }
     }
 
-    /// Returns the edit that writes a `BaseURL` before the first child of the MPD that may not stand before it; nil if no
-    /// reference needs one.
-    private func newBase() -> MPDEdit? {
+    /// Writes a `BaseURL` if a reference needs one, and a `Location` if the rules demand one and the MPD has none. Both come before
+    /// the first child of the MPD that may not stand before them (ISO/IEC 23009-1 §5.3.1.3).
+    private mutating func addElements() throws(ManifestFault) {
         let base = bases.lists[0][0]
-        guard outline.levels[0].bases.isEmpty, !base.old.isSame(as: base.new),
-            chooser.usesDocument || outline.hasRemoteElements
-        else { return nil }
+        let needsBase =
+            outline.levels[0].bases.isEmpty && !base.old.isSame(as: base.new)
+            && (chooser.usesDocument || outline.hasRemoteElements)
+        if needsBase, let edit = element("BaseURL", with: bases.documentURL, behind: ["ProgramInformation"]) {
+            edits.append(edit)
+        }
+        guard rules.options.contains(.addingLocation), outline.locations.isEmpty else { return }
+        do throws(ReferenceFault) {
+            let url = try chooser.written(rules.requested.url(without: rules.mode), rules.requested)
+            if let edit = element("Location", with: url, behind: ["ProgramInformation", "BaseURL"]) {
+                edits.append(edit)
+            }
+        } catch {
+            throw ManifestFault(error, line: nil)
+        }
+    }
+
+    /// Returns the edit that adds an element to the MPD, before its first child with another name than those of `others`; `nil` for an
+    /// MPD without one.
+    private func element(_ name: String, with value: [UInt8], behind others: [StaticString]) -> MPDEdit? {
         let bytes = document.span
         let prefix = bytes.prefixOfName(at: Int(places.tags[0].start) + 1)
         let child = places.tags.first { tag in
             let name = bytes.prefixOfName(at: Int(tag.start) + 1).upperBound
-            return tag.depth == 2 && !bytes.starts(with: "ProgramInformation", at: name)
+            return tag.depth == 2 && !others.contains { bytes.starts(with: $0, at: name) }
         }
         guard let child else { return nil }
-        let name = [UInt8](bytes.extracting(prefix)) + "BaseURL".utf8
+        let name = [UInt8](bytes.extracting(prefix)) + name.utf8
         var element = [UInt8(ascii: "<")] + name + ">".utf8
-        element.appendEscaped(bases.documentURL.span)
+        element.appendEscaped(value.span)
         element += [UInt8]("</".utf8) + name + ">".utf8
         return MPDEdit(range: Int(child.start)..<Int(child.start), replacement: element)
     }

@@ -37,6 +37,8 @@ struct MPDOutline {
             case document
             /// A list of such, between spaces.
             case list
+            /// Relative to the MPD's URL for some players, and to their page's for others.
+            case event
         }
 
         let place: MPDPlace

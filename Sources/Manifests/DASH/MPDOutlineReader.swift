@@ -15,6 +15,10 @@ struct MPDOutlineReader {
         case property(Int)
         /// An element in which one other element matters.
         case holder(Int, of: MPDName)
+        /// `EventStream`, with events that name other MPDs or URLs to call.
+        case events(Int, areCallbacks: Bool)
+        /// `Event` that names another MPD.
+        case event(Int)
     }
 
     private let document: [UInt8]
@@ -62,7 +66,8 @@ struct MPDOutlineReader {
             return try readQueryInfo(element, name, level)
         }
         guard element.namespace == .own else {
-            guard name == nil else {
+            // Others have events and elements of such names too.
+            guard name?.isOfEarlierEdition != true else {
                 throw fault(.unsupported, element, "an element has its name from another namespace")
             }
             return
@@ -73,7 +78,11 @@ struct MPDOutlineReader {
         case .level(let level): try read(element, name, in: level, mode)
         case .segments(let level): try readSegments(element, name, in: level)
         case .holder(let level, let wanted) where wanted == name: try readText(element, name, in: level, mode)
-        case .holder, .property: break
+        case .events(let level, let areCallbacks) where name == .event:
+            if areCallbacks { try readCallback(element, in: level) } else { open.append((element.tag, .event(level))) }
+        case .event(let level) where name == .insertPresentation || name == .replacePresentation:
+            for attribute in [MPDAttribute.url, .uri] { try add(place(attribute, of: element), .event, level) }
+        case .holder, .property, .events, .event: break
         }
     }
 
@@ -115,6 +124,12 @@ struct MPDOutlineReader {
             guard has(element, .schemeIdUri, oneOf: Self.schemesOfMPDs) else { return }
             try add(place(.value, of: element), .document, level)
         case (0, .initializationSet): try add(place(.initialization, of: element), .level, level)
+        case (1, .eventStream):
+            if has(element, .schemeIdUri, prefix: "urn:mpeg:dash:event:alternativeMPD:") {
+                open.append((element.tag, .events(level, areCallbacks: false)))
+            } else if has(element, .schemeIdUri, prefix: "urn:mpeg:dash:event:callback:") {
+                open.append((element.tag, .events(level, areCallbacks: true)))
+            }
         case (2..., .producerReferenceTime): open.append((element.tag, .holder(level, of: .utcTiming)))
         case (0, .serviceDescription): open.append((element.tag, .holder(level, of: .contentSteering)))
         default: try readText(element, name, in: level, mode)
@@ -142,11 +157,27 @@ struct MPDOutlineReader {
             outline.locations.append(text)
             try add(text, .document, level)
         case (0, .patchLocation), (0, .contentSteering): try add(try text(of: element), .document, level)
+        case (1, .importedMPD):
+            let text = try text(of: element)
+            let attribute = place(.uri, of: element)
+            for place in [text, attribute].compactMap(\.self) where !place.range.isEmpty {
+                try add(place, .document, level)
+            }
         case (_, .utcTiming):
             guard has(element, .schemeIdUri, prefix: "urn:mpeg:dash:utc:http-") else { return }
             try add(place(.value, of: element), .list, level)
         default: break
         }
+    }
+
+    /// Reads an event whose URL players request when its time comes (ISO/IEC 23009-1 §5.10.4.5).
+    private mutating func readCallback(_ element: XMLPlaces.Element, in level: Int) throws(ManifestFault) {
+        guard place(.contentEncoding, of: element) == nil else {
+            throw fault(.unsupported, element, "the URL of a callback is encoded")
+        }
+        try add(place(.messageData, of: element), .event, level)
+        let text = try text(of: element)
+        if !text.range.isEmpty { try add(text, .event, level) }
     }
 
     // MARK: Segments
@@ -182,7 +213,9 @@ struct MPDOutlineReader {
             guard attribute.name == MPDAttribute.href.rawValue else { continue }
             let level =
                 switch node {
-                case .level(let level), .segments(let level), .property(let level), .holder(let level, _): level
+                case .level(let level), .segments(let level), .property(let level), .holder(let level, _),
+                    .events(let level, _), .event(let level):
+                    level
                 }
             let place = MPDPlace(
                 attribute.value,
@@ -214,6 +247,8 @@ struct MPDOutlineReader {
         _ level: Int
     ) throws(ManifestFault) {
         guard let place else { return }
+        // An empty one of an event is none, and no reference to the MPD.
+        guard scope != .event || !place.range.isEmpty else { return }
         try count(place)
         outline.references.append(MPDOutline.Reference(place: place, level: level, scope: scope))
     }
@@ -241,14 +276,31 @@ struct MPDOutlineReader {
     }
 
     private func text(of element: XMLPlaces.Element) throws(ManifestFault) -> MPDPlace {
-        guard case .plain(let range) = element.text else {
-            throw fault(.unsupported, element, "a URL has a comment, a CDATA section or an element in it")
+        let range: Range<Int>
+        var isCharacterData = false
+        switch element.text {
+        case .plain(let text): range = text
+        case .characterData(let text): (range, isCharacterData) = (text, true)
+        case .unread, .mixed:
+            throw fault(
+                .unsupported,
+                element,
+                "a URL has a comment or an element in it, or is a part of a CDATA section"
+            )
         }
         guard range.count <= limits.lineLength else { throw fault(.tooLarge, element, "a URL is too long") }
         let bytes = document.span.extracting(range)
         let isLiteral =
-            bytes.firstIndex(of: UInt8(ascii: "&"), from: 0) == nil && bytes.firstIndex(of: 0xD, from: 0) == nil
-        return MPDPlace(range, tag: element.tag, isText: true, isLiteral: isLiteral, in: document.span)
+            isCharacterData
+            || bytes.firstIndex(of: UInt8(ascii: "&"), from: 0) == nil && bytes.firstIndex(of: 0xD, from: 0) == nil
+        return MPDPlace(
+            range,
+            tag: element.tag,
+            isText: true,
+            isLiteral: isLiteral,
+            isCharacterData: isCharacterData,
+            in: document.span
+        )
     }
 
     private func has(_ element: XMLPlaces.Element, _ name: MPDAttribute, oneOf values: [StaticString]) -> Bool {
@@ -263,10 +315,7 @@ struct MPDOutlineReader {
 
 extension Span<UInt8> {
     /// Returns true if `text` is somewhere in the bytes.
-    func contains(_ text: StaticString) -> Bool {
-        for place in indices where starts(with: text, at: place) { return true }
-        return false
-    }
+    func contains(_ text: String) -> Bool { firstPlace(of: text.utf8.span) != nil }
 
     /// Returns the line of a position, from 1.
     func line(of position: Int) -> Int {

@@ -14,12 +14,22 @@ struct MPDPlace {
     let isText: Bool
     /// True if nothing in the bytes is escaped.
     let isLiteral: Bool
+    /// The bytes that are replaced by another value: with the marks around them if they are a CDATA section.
+    let replaced: Range<Int>
 
-    init(_ range: Range<Int>, tag: Int, isText: Bool, isLiteral: Bool, in document: Span<UInt8>) {
+    init(
+        _ range: Range<Int>,
+        tag: Int,
+        isText: Bool,
+        isLiteral: Bool,
+        isCharacterData: Bool = false,
+        in document: Span<UInt8>
+    ) {
         var (start, end) = (range.lowerBound, range.upperBound)
         while start < end, document[start].isXMLSpace { start += 1 }
         while end > start, document[end - 1].isXMLSpace { end -= 1 }
         self.range = start..<end
+        replaced = isCharacterData ? range.lowerBound - 9..<range.upperBound + 3 : start..<end
         self.tag = tag
         self.isText = isText
         self.isLiteral = isLiteral
@@ -50,7 +60,7 @@ extension XMLPlaces {
         var replacement: [UInt8] = []
         guard place.isText, tags[place.tag].isEmpty else {
             replacement.appendEscaped(value.span)
-            return MPDEdit(range: place.range, replacement: replacement)
+            return MPDEdit(range: place.replaced, replacement: replacement)
         }
         // `<BaseURL/>` becomes `<BaseURL>…</BaseURL>`.
         let tag = tags[place.tag]

@@ -39,7 +39,11 @@ struct MPDReferenceChooser {
     /// True if players differ about the host of that URL too, so that absolute paths count.
     var isAmbiguous = false
 
+    /// True if the player's URL has another scheme than the MPD's.
+    private let hasOtherScheme: Bool
+
     init(_ rules: ManifestRules) {
+        hasOtherScheme = rules.base.scheme != rules.requested.scheme
         writer = ReferenceWriter(rules)
         budget = 4 * rules.limits.references
         longest = rules.limits.lineLength
@@ -54,6 +58,7 @@ struct MPDReferenceChooser {
         _ contexts: [MPDContext],
         _ conditions: Conditions
     ) throws(ReferenceFault) -> Choice {
+        if let encoded = try value.span.encodingBlanks() { return try choose(encoded, contexts, conditions) }
         budget -= contexts.count
         guard budget >= 0, let first = contexts.first else { return .impossible }
         var targets: [ReferenceBase] = []
@@ -65,7 +70,7 @@ struct MPDReferenceChooser {
                 granted = granted ?? context
                 target = try grant(filled, context.base.old)
             }
-            targets.append(target)
+            targets.append(target.asRead)
         }
         if try fits(value, contexts, targets, conditions) { return finish(.unchanged, value, contexts) }
         var traits: ReferenceWriter.Traits = []
@@ -112,8 +117,11 @@ struct MPDReferenceChooser {
 
     /// Returns the URL of a reference with the grant, if it is a protected one.
     mutating func grant(_ value: [UInt8], _ base: ReferenceBase) throws(ReferenceFault) -> ReferenceBase {
-        let reference = try written(value, base)
-        return try writer.base(reference.span, against: base)
+        var reference: [UInt8] = []
+        guard try writer.write(value.span, against: base, to: &reference) == .written else {
+            return try writer.base(value.span, against: base).asRead
+        }
+        return try writer.base(reference.span, against: base.asRead)
     }
 
     /// Fills a template in; `nil` if that is longer than a tag may be.
@@ -144,7 +152,11 @@ struct MPDReferenceChooser {
     private mutating func finish(_ choice: Choice, _ value: [UInt8], _ contexts: [MPDContext]) -> Choice {
         guard !usesDocument, contexts.contains(where: \.base.isDocument) else { return choice }
         let form = try? ReferenceParts(value.span).form
-        usesDocument = form == .path && (isAmbiguous || value.first != UInt8(ascii: "/"))
+        switch form {
+        case .path: usesDocument = isAmbiguous || value.first != UInt8(ascii: "/")
+        case .network: usesDocument = hasOtherScheme
+        case .absolute, .otherScheme, nil: break
+        }
         return choice
     }
 
@@ -165,16 +177,8 @@ struct MPDReferenceChooser {
         case .network: return [UInt8]("\(base.scheme?.rawValue ?? ""):".utf8) + value
         case .path: break
         }
-        var url = base.origin
-        if parts.path.isEmpty {
-            url += base.path
-            if parts.query == nil, let query = base.query {
-                url.append(UInt8(ascii: "?"))
-                url += query
-            }
-        } else {
-            try ResolvedPath.append(bytes.extracting(parts.path), in: base.folder, without: nil, to: &url)
-        }
+        var url = try base.origin + base.resolving(bytes, parts).path
+        parts.appendInheritedQuery(of: base, to: &url)
         url.append(copying: bytes.extracting(parts.path.upperBound...))
         return url
     }

@@ -26,10 +26,7 @@ public struct MPDRewriter: ManifestRewriting, ~Copyable {
     ///
     /// - Throws: ``ManifestFault`` with ``ManifestCode/tooLarge`` above ``ManifestLimits/size``.
     public mutating func append(_ bytes: Span<UInt8>, to output: inout [UInt8]) throws(ManifestFault) {
-        guard bytes.count <= rules.limits.size - document.count else {
-            throw ManifestFault(.tooLarge, line: nil, "more than \(rules.limits.size) bytes")
-        }
-        document.append(copying: bytes)
+        try document.keep(bytes, within: rules.limits)
     }
 
     /// Rewrites the MPD.

@@ -5,15 +5,16 @@ internal import XML
 
 /// The elements of an MPD that have references, or elements with references in them.
 ///
-/// Source: ISO/IEC 23009-1 §5.3, §5.11, §5.15 and Annex I.
+/// Source: ISO/IEC 23009-1 §5.3, §5.10, §5.11, §5.15 and Annex I; its sixth edition for imported and alternative MPDs.
 enum MPDName: Int, CaseIterable {
     case mpd, period, adaptationSet, emptyAdaptationSet, representation
     case segmentBase, segmentList, segmentTemplate, segmentURL
     case initialization, representationIndex, bitstreamSwitching, initializationSet
     case essentialProperty, supplementalProperty, urlQueryInfo, extURLQueryInfo
     case utcTiming, producerReferenceTime, serviceDescription
+    case eventStream, insertPresentation, replacePresentation
     // Elements of which the text is a reference.
-    case baseURL, location, patchLocation, contentSteering
+    case baseURL, location, patchLocation, contentSteering, importedMPD, event
 
     /// The first of those of which the text is read.
     private static let firstText = MPDName.baseURL.rawValue
@@ -40,10 +41,23 @@ enum MPDName: Int, CaseIterable {
         case .utcTiming: "UTCTiming"
         case .producerReferenceTime: "ProducerReferenceTime"
         case .serviceDescription: "ServiceDescription"
+        case .eventStream: "EventStream"
+        case .event: "Event"
+        case .insertPresentation: "InsertPresentation"
+        case .replacePresentation: "ReplacePresentation"
+        case .importedMPD: "ImportedMPD"
         case .baseURL: "BaseURL"
         case .location: "Location"
         case .patchLocation: "PatchLocation"
         case .contentSteering: "ContentSteering"
+        }
+    }
+
+    /// False for elements that the sixth edition or its events have, whose names those of other namespaces may have.
+    var isOfEarlierEdition: Bool {
+        switch self {
+        case .eventStream, .event, .insertPresentation, .replacePresentation, .importedMPD: false
+        default: true
         }
     }
 
@@ -60,6 +74,7 @@ enum MPDName: Int, CaseIterable {
 enum MPDAttribute: Int, CaseIterable {
     case media, initialization, index, bitstreamSwitching, sourceURL
     case value, schemeIdUri, id, byteRange, queryTemplate, useMPDUrlQuery, href
+    case uri, url, messageData, contentEncoding
 
     fileprivate var name: StaticString {
         switch self {
@@ -75,6 +90,10 @@ enum MPDAttribute: Int, CaseIterable {
         case .queryTemplate: "queryTemplate"
         case .useMPDUrlQuery: "useMPDUrlQuery"
         case .href: "href"
+        case .uri: "uri"
+        case .url: "url"
+        case .messageData: "messageData"
+        case .contentEncoding: "contentEncoding"
         }
     }
 }

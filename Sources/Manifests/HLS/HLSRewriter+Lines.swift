@@ -26,15 +26,20 @@ extension HLSRewriter {
         }
         // The most frequent tag first; comments begin otherwise.
         guard !bytes.starts(with: "#EXTINF:", at: range.lowerBound), bytes.starts(with: "#EXT", at: range.lowerBound)
-        else { return }
+        else {
+            if isDefinitionDue { defineGrant(bytes, beforeSegment: range, &copied, to: &output) }
+            return
+        }
         try rewriteTag(bytes, range, &copied, to: &output)
     }
 
     private func checkHeader(_ line: Span<UInt8>) throws(ManifestFault) {
-        if line.starts(with: "\u{FEFF}", at: 0) {
-            throw ManifestFault(.encodingInvalid, line: 1, "a byte order mark, which RFC 8216 §4 forbids")
+        // A byte order mark, which RFC 8216 §4 forbids, and blanks are written by some packagers, and read by all players.
+        var (start, end) = (line.starts(with: "\u{FEFF}", at: 0) ? 3 : 0, line.count)
+        while end > start, line[end - 1].isBlank { end -= 1 }
+        guard line.extracting(start..<end).isText("#EXTM3U") else {
+            throw ManifestFault(.malformed, line: 1, "the first line is not #EXTM3U")
         }
-        guard line.isText("#EXTM3U") else { throw ManifestFault(.malformed, line: 1, "the first line is not #EXTM3U") }
     }
 
     // MARK: References
@@ -45,7 +50,11 @@ extension HLSRewriter {
         _ copied: inout Int,
         to output: inout [UInt8]
     ) throws(ManifestFault) {
-        guard !bytes.extracting(range).isBlank else { return }
+        guard let first = range.first(where: { !bytes[$0].isBlank }) else { return }
+        // Some players take it for a tag or a comment, others for a reference.
+        guard first == range.lowerBound || bytes[first] != UInt8(ascii: "#") else {
+            throw ManifestFault(.controlCharacter, line: lines)
+        }
         try countReference()
         if let insertion = plain.insertion(in: bytes, range) {
             output.append(copying: bytes.extracting(copied..<insertion.place))
@@ -53,15 +62,17 @@ extension HLSRewriter {
             copied = insertion.place
             return
         }
-        try write(bytes, range, isQuoted: false, &copied, to: &output)
+        try write(bytes, range, nil, &copied, to: &output)
         plain.learn(bytes, range, isWritten: copied == range.upperBound)
     }
 
     /// Writes a reference that stands in `range`, with what was not copied before it, if it changes.
+    ///
+    /// - Parameter tag: The tag that it is an attribute of; `nil` for a line.
     private mutating func write(
         _ bytes: Span<UInt8>,
         _ range: Range<Int>,
-        isQuoted: Bool,
+        _ tag: PlaylistTag?,
         _ copied: inout Int,
         to output: inout [UInt8]
     ) throws(ManifestFault) {
@@ -69,10 +80,10 @@ extension HLSRewriter {
         output.append(copying: bytes.extracting(copied..<range.lowerBound))
         let isWritten: Bool
         if let expansion = try variables.expand(bytes.extracting(range), line: lines) {
-            isWritten = try write(expansion, isQuoted: isQuoted, to: &output)
+            isWritten = try write(expansion, tag, to: &output)
         } else {
             do throws(ReferenceFault) {
-                isWritten = try writer.write(bytes.extracting(range), against: rules.base, to: &output) == .written
+                isWritten = try write(bytes.extracting(range), tag, [], to: &output) != .unchanged
             } catch {
                 throw ManifestFault(error, line: lines)
             }
@@ -80,21 +91,33 @@ extension HLSRewriter {
         if isWritten { copied = range.upperBound } else { output.removeSubrange(start...) }
     }
 
+    private mutating func write(
+        _ reference: Span<UInt8>,
+        _ tag: PlaylistTag?,
+        _ traits: ReferenceWriter.Traits,
+        to output: inout [UInt8]
+    ) throws(ReferenceFault) -> ReferenceWriter.Outcome {
+        var traits = traits.union(rules.traits)
+        if tag == .key, rules.options.contains(.sparingKeys) { traits.insert(.withoutGrant) }
+        guard let tag, tag.isKept else { return try writer.write(reference, against: rules.base, traits, to: &output) }
+        return try lastingWriter.write(reference, against: rules.base, traits, to: &output)
+    }
+
     /// Writes a reference with variables. Those whose values are known are replaced, so that the player resolves the same
     /// reference as this rewriter.
     private mutating func write(
         _ expansion: PlaylistVariables.Expansion,
-        isQuoted: Bool,
+        _ tag: PlaylistTag?,
         to output: inout [UInt8]
     ) throws(ManifestFault) -> Bool {
         do throws(ReferenceFault) {
             try expansion.check()
             // A value from the URL would end the attribute.
-            if isQuoted, expansion.text.contains(UInt8(ascii: "\"")) { throw .controlCharacter }
+            if tag != nil, expansion.text.contains(UInt8(ascii: "\"")) { throw .controlCharacter }
             let traits: ReferenceWriter.Traits = expansion.isOpen ? .unresolved : []
-            let outcome = try writer.write(expansion.text.span, against: rules.base, traits, to: &output)
-            if outcome == .unchanged, expansion.hasGrant { throw .grantToOtherHost }
-            return outcome == .written
+            let outcome = try write(expansion.text.span, tag, traits, to: &output)
+            if outcome != .written, expansion.hasGrant { throw .grantToOtherHost }
+            return outcome != .unchanged
         } catch {
             throw ManifestFault(error, line: lines)
         }
@@ -119,13 +142,22 @@ extension HLSRewriter {
         let end = line.firstIndex(of: UInt8(ascii: ":"), from: 0) ?? line.count
         let tag = PlaylistTag(line, nameEnd: end)
         switch tag {
-        case .plain: return
-        case .definition: return try variables.define(line, at: min(end + 1, line.count), line: lines)
+        case .plain:
+            guard line.starts(with: "#EXT-X-STREAM-INF", at: 0) else { return }
+            isDefinitionDue = false
+            guard !isGrantDefined else {
+                throw ManifestFault(.malformed, line: lines, "a variant in a playlist with segments")
+            }
+            return
+        case .definition: return try define(bytes, range, at: min(end + 1, line.count), &copied, to: &output)
+        case .version: return readVersion(line, at: min(end + 1, line.count))
+        case .part where isDefinitionDue: defineGrant(bytes, before: range, &copied, to: &output)
         case .unknown where line.firstIndex(of: UInt8(ascii: "\""), from: end) == nil: return
-        case .unknown, .uri, .dateRange, .steering: break
+        case .unknown, .uri, .key, .part, .dateRange, .steering: break
         }
         guard try findReferences(line, at: min(end + 1, line.count), tag) else {
-            guard tag == .unknown else {
+            // Names and titles with a quotation mark in them are the most frequent fault of metadata, which has no reference then.
+            guard tag == .unknown || !tag.mayHaveReference(in: line) else {
                 let name = String(decoding: [UInt8](line.extracting(1..<end)), as: UTF8.self)
                 throw ManifestFault(.malformed, line: lines, "the attribute list of \(name) is malformed")
             }
@@ -134,8 +166,68 @@ extension HLSRewriter {
         for reference in found where !reference.isEmpty {
             try countReference()
             let place = range.lowerBound + reference.lowerBound..<range.lowerBound + reference.upperBound
-            try write(bytes, place, isQuoted: true, &copied, to: &output)
+            try write(bytes, place, tag, &copied, to: &output)
         }
+    }
+
+    // MARK: Variables
+
+    /// Reads an `EXT-X-DEFINE`. One that was written here before is left out.
+    private mutating func define(
+        _ bytes: Span<UInt8>,
+        _ range: Range<Int>,
+        at place: Int,
+        _ copied: inout Int,
+        to output: inout [UInt8]
+    ) throws(ManifestFault) {
+        switch try variables.define(bytes.extracting(range), at: place, line: lines) {
+        case .other: return
+        case .taken:
+            guard !isGrantDefined else {
+                throw ManifestFault(.malformed, line: lines, "the variable \(PlaylistVariables.own) is defined twice")
+            }
+            isNameTaken = true
+        case .own:
+            output.append(copying: bytes.extracting(copied..<range.lowerBound))
+            copied = range.upperBound
+            if copied < bytes.count, bytes[copied] == 0x0D { copied += 1 }
+            if copied < bytes.count, bytes[copied] == 0x0A { copied += 1 }
+        }
+    }
+
+    /// Reads the version of the playlist: variables need 8.
+    private mutating func readVersion(_ line: Span<UInt8>, at place: Int) {
+        let number = String(decoding: [UInt8](line.extracting(place...)), as: UTF8.self)
+        isDefinitionDue = rules.options.contains(.definingGrant) && !isGrantDefined && Int(number) ?? 0 >= 8
+    }
+
+    /// Writes the definition before the line `range` if that is a segment's. Never inline: lines are many, and this is once.
+    @inline(never)
+    private mutating func defineGrant(
+        _ bytes: Span<UInt8>,
+        beforeSegment range: Range<Int>,
+        _ copied: inout Int,
+        to output: inout [UInt8]
+    ) {
+        guard bytes.starts(with: "#EXTINF:", at: range.lowerBound) else { return }
+        defineGrant(bytes, before: range, &copied, to: &output)
+    }
+
+    /// Writes the definition of the variable with the grant before the line `range`.
+    private mutating func defineGrant(
+        _ bytes: Span<UInt8>,
+        before range: Range<Int>,
+        _ copied: inout Int,
+        to output: inout [UInt8]
+    ) {
+        isDefinitionDue = false
+        guard !isNameTaken else { return }
+        isGrantDefined = true
+        output.append(copying: bytes.extracting(copied..<range.lowerBound))
+        copied = range.lowerBound
+        output += "#EXT-X-DEFINE:NAME=\"\(PlaylistVariables.own)\",VALUE=\"\(rules.grant)\"\n".utf8
+        writer = ReferenceWriter(rules, writing: .variable)
+        plain = PlainReferences(rules, writing: PlaylistVariables.reference)
     }
 
     /// Finds the references of a tag. Returns false if its attribute list is malformed.
@@ -162,14 +254,6 @@ extension HLSRewriter {
         guard count <= rules.limits.attributes else {
             throw ManifestFault(.tooLarge, line: lines, "more than \(rules.limits.attributes) attributes")
         }
-        return true
-    }
-}
-
-extension Span<UInt8> {
-    /// True if there is nothing but blanks.
-    fileprivate var isBlank: Bool {
-        for place in indices where !self[place].isBlank { return false }
         return true
     }
 }

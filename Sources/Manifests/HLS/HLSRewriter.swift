@@ -13,8 +13,17 @@ internal import Encodings
 public struct HLSRewriter: ManifestRewriting {
     let rules: ManifestRules
     var writer: ReferenceWriter
+    /// The writer of references that players keep over reloads.
+    var lastingWriter: ReferenceWriter
     var plain: PlainReferences
     var variables: PlaylistVariables
+    /// True once the playlist has the variable with the grant.
+    var isGrantDefined = false
+    /// True if that variable is to be defined before the first segment: only then the playlist is known to be no multivariant one,
+    /// whose variables every playlist that it names may import.
+    var isDefinitionDue = false
+    /// True if the playlist has a variable of its own by that name.
+    var isNameTaken = false
     /// The number of complete lines, and of references.
     var (lines, references) = (0, 0)
     /// The ranges of the references in the attributes of a tag.
@@ -28,7 +37,8 @@ public struct HLSRewriter: ManifestRewriting {
     public init(rules: ManifestRules) {
         self.rules = rules
         writer = ReferenceWriter(rules)
-        plain = PlainReferences(rules)
+        lastingWriter = ReferenceWriter(rules, writing: .lasting)
+        plain = PlainReferences(rules, writing: rules.grant)
         variables = PlaylistVariables(rules)
     }
 

@@ -22,6 +22,8 @@ struct PlainReferences {
     private let isSegment: Bool
     /// False if relative references do not carry the grant.
     private let isRelativeKnown: Bool
+    /// False if other paths than relative ones are left to the writer.
+    private let isAbsoluteKnown: Bool
     /// The scheme and authority of the last absolute reference that carried the grant.
     private var origin: [UInt8] = []
     /// The class of each byte, as a bit; 0 for bytes that are plain anywhere. Not inline, because it would be copied for each
@@ -36,28 +38,33 @@ struct PlainReferences {
         static let beginning: UInt8 = 8
     }
 
-    init(_ rules: ManifestRules) {
+    /// - Parameter text: The grant, or the variable that has it.
+    init(_ rules: ManifestRules, writing text: String) {
         var classes = [UInt8](repeating: Class.other, count: 256)
         for byte in UInt8(0x21)...0x7E where byte.isUnreserved || "!$&'()*+,;=@".utf8.contains(byte) {
             classes[Int(byte)] = 0
         }
         classes[Int(UInt8(ascii: "."))] = Class.beginning
         classes[Int(UInt8(ascii: "/"))] = Class.slash
-        isRelativeKnown = rules.base.isProtected
+        isAbsoluteKnown = rules.isDirect
         switch rules.mode {
         case .segment(let prefix):
-            grant = [UInt8]("/\(prefix)\(rules.grant)".utf8)
+            grant = [UInt8]("/\(prefix)\(text)".utf8)
             isSegment = true
+            isRelativeKnown = rules.base.isProtected
             classes[Int(UInt8(ascii: "?"))] = Class.question
             if let first = prefix.utf8.first { classes[Int(first)] = Class.beginning }
-            var folder = grant
+            var folder = rules.base.hasSameSite(as: rules.requested) ? [] : rules.base.origin
+            folder += rules.base.root + grant
             // The path was resolved before. If its folder cannot be cut, relative references are left to the writer.
-            let path = rules.base.folder
+            let path = rules.base.folderBelowRoot
             let isCut = (try? ResolvedPath.append(path, in: path, without: prefix, to: &folder)) != nil
             self.folder = isCut ? folder : []
         case .query(let name):
-            grant = [UInt8]("?\(name)=\(rules.grant)".utf8)
+            grant = [UInt8]("?\(name)=\(text)".utf8)
             isSegment = false
+            // Whatever is resolved is left to the writer.
+            isRelativeKnown = rules.base.isProtected && rules.isDirect
             folder = []
         }
         self.classes = classes
@@ -74,6 +81,7 @@ struct PlainReferences {
         } else {
             guard isRelativeKnown, bytes[start] != UInt8(ascii: "?") else { return nil }
             isFolder = bytes[start] != UInt8(ascii: "/")
+            guard isFolder || isAbsoluteKnown else { return nil }
         }
         guard !isFolder || !isSegment || !folder.isEmpty else { return nil }
         guard isPlain(bytes.extracting(start..<range.upperBound), isFolder: isFolder) else { return nil }
@@ -102,7 +110,7 @@ struct PlainReferences {
     /// Remembers the scheme and authority of an absolute reference that was written.
     mutating func learn(_ bytes: Span<UInt8>, _ range: Range<Int>, isWritten: Bool) {
         let reference = bytes.extracting(range)
-        guard isWritten, !reference.hasVariable, let parts = try? ReferenceParts(reference),
+        guard isAbsoluteKnown, isWritten, !reference.hasVariable, let parts = try? ReferenceParts(reference),
             case .absolute = parts.form
         else { return }
         origin = [UInt8](reference.extracting(..<parts.authority.upperBound))

@@ -12,8 +12,10 @@ struct PlaylistVariables {
         case known([UInt8])
         /// Imported, or a parameter that the URL of the playlist does not have.
         case unknown
-        /// The grant by which the player asked for the playlist.
+        /// The grant by which the player asked for the playlist, or what only the player's URL has.
         case grant
+        /// A grant that a rewriter has written.
+        case formerGrant([UInt8])
     }
 
     /// A text with its variables replaced as far as their values are known.
@@ -33,13 +35,28 @@ struct PlaylistVariables {
         }
     }
 
+    /// The meaning of an `EXT-X-DEFINE`.
+    enum Definition {
+        /// A variable of the playlist.
+        case other
+        /// A variable of the playlist by the name of the one that a rewriter writes.
+        case taken
+        /// The variable that a rewriter has written, with a grant.
+        case own
+    }
+
+    /// The variable with the grant, and a reference to it.
+    static let own = "playgate", reference = "{$playgate}"
     /// The most variables, and the longest name in bytes.
     static let maximumCount = 256, maximumName = 64
     /// The most bytes of all texts with their variables replaced, as a multiple of the largest playlist.
     static let maximumGrowth = 8
     private var values: [[UInt8]: Value] = [:]
-    private let parameter: String?
+    private let parameter: String
+    private let grant: [UInt8]
     private let query: [UInt8]
+    /// False if the manifest is that of another URL, with another query than the player's.
+    private let hasQueryOfPlayer: Bool
     private let limits: ManifestLimits
     /// The bytes of all known values, and of all texts with their variables replaced.
     private var (stored, expanded) = (0, 0)
@@ -47,7 +64,9 @@ struct PlaylistVariables {
     init(_ rules: ManifestRules) {
         limits = rules.limits
         query = rules.base.query ?? []
-        if case .query(let name) = rules.mode { parameter = name } else { parameter = nil }
+        hasQueryOfPlayer = rules.base.query == rules.requested.query
+        parameter = rules.mode.parameter
+        grant = [UInt8](rules.grant.utf8)
     }
 
     /// Replaces the variables of a text; `nil` if it has none. The result is no longer than a line may be.
@@ -63,6 +82,9 @@ struct PlaylistVariables {
             switch values[[UInt8](text.extracting(mark + 2..<end))] {
             case .known(let value): expansion.text += value
             case .unknown: expansion.keep(text.extracting(mark...end))
+            case .formerGrant(let value):
+                expansion.hasGrant = true
+                expansion.text += value
             case .grant:
                 expansion.hasGrant = true
                 expansion.keep(text.extracting(mark...end))
@@ -92,7 +114,7 @@ struct PlaylistVariables {
     /// Reads an `EXT-X-DEFINE`.
     ///
     /// - Parameter place: The position of its attribute list.
-    mutating func define(_ bytes: Span<UInt8>, at place: Int, line: Int) throws(ManifestFault) {
+    mutating func define(_ bytes: Span<UInt8>, at place: Int, line: Int) throws(ManifestFault) -> Definition {
         var reader = AttributeReader(at: place)
         var (name, value, imported, parameter): (Range<Int>?, Range<Int>?, Range<Int>?, Range<Int>?)
         do throws(AttributeReader.Malformed) {
@@ -113,10 +135,23 @@ struct PlaylistVariables {
         switch (name, value, imported, parameter) {
         case (let name?, let value?, nil, nil):
             try add(bytes.extracting(name), try given(bytes.extracting(value), line), line)
-        case (nil, nil, let name?, nil): try add(bytes.extracting(name), foreign(bytes.extracting(name)), line)
-        case (nil, nil, nil, let name?): try add(bytes.extracting(name), queried(bytes.extracting(name)), line)
+            let text = bytes.extracting(value)
+            guard bytes.extracting(name).hasSameBytes(as: Self.own.utf8.span) else { return .other }
+            guard text.isGrant || text.hasSameBytes(as: grant.span) else { return .taken }
+            values[[UInt8](Self.own.utf8)] = .formerGrant([UInt8](text))
+            return .own
+        case (nil, nil, let name?, nil):
+            try add(bytes.extracting(name), foreign(bytes.extracting(name)), line)
+            if bytes.extracting(name).hasSameBytes(as: Self.own.utf8.span) { return .taken }
+        case (nil, nil, nil, let name?):
+            guard hasQueryOfPlayer else {
+                throw ManifestFault(.unsupported, line: line, "a variable of a query that the player does not see")
+            }
+            try add(bytes.extracting(name), queried(bytes.extracting(name)), line)
+            if bytes.extracting(name).hasSameBytes(as: Self.own.utf8.span) { return .taken }
         default: throw ManifestFault(.malformed, line: line, "EXT-X-DEFINE does not define one variable")
         }
+        return .other
     }
 
     private mutating func add(_ name: Span<UInt8>, _ value: Value, _ line: Int) throws(ManifestFault) {
@@ -151,12 +186,14 @@ struct PlaylistVariables {
     }
 
     /// The value of a variable of the multivariant playlist, of which only the name is known.
-    private func foreign(_ name: Span<UInt8>) -> Value { isGrant(name) ? .grant : .unknown }
+    private func foreign(_ name: Span<UInt8>) -> Value {
+        // What a rewriter has written into the multivariant playlist.
+        isGrant(name) || name.hasSameBytes(as: Self.own.utf8.span) ? .grant : .unknown
+    }
 
-    /// Returns true if a parameter of the playlist's URL is the grant.
+    /// Returns true if a parameter of the playlist's URL is the grant, by the name of the rules or the usual one.
     private func isGrant(_ name: Span<UInt8>) -> Bool {
-        guard let parameter else { return false }
-        return name.count == parameter.utf8.count && name.hasPrefix(parameter)
+        name.hasSameBytes(as: parameter.utf8.span) || name.isText("cat")
     }
 
     /// The value of a parameter of the playlist's URL.
@@ -175,7 +212,8 @@ struct PlaylistVariables {
             }
             start = end + 1
         }
-        return .unknown
+        // The player's URL may have what was cut from that of the rules: a token.
+        return .grant
     }
 }
 
@@ -194,7 +232,7 @@ extension PlaylistVariables.Expansion {
         var start = 0
         while start <= end {
             let slash = text.extracting(..<end).firstIndex(of: UInt8(ascii: "/"), from: start) ?? end
-            if text.extracting(start..<slash).dots > 0 { throw .unknownVariable }
+            if URIPath.dots(of: text.extracting(start..<slash)) > 0 { throw .unknownVariable }
             start = slash + 1
         }
     }

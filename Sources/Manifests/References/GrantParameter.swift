@@ -5,10 +5,15 @@ internal import Encodings
 
 /// The parameter of a query that carries a grant.
 enum GrantParameter {
+    /// The fewest bytes of a grant: one of CTA-5007 has some claims and a signature, of at least 32 bytes in Base64. A shorter value is
+    /// a parameter of the origin's.
+    static let shortestGrant = 64
+
     /// Appends a query with `parameter` in it, which is `name=GRANT`. Other parameters stay as they are, byte for byte.
     ///
     /// - Parameters:
-    ///   - query: The query without `?`; `nil` if there is none. A parameter `name` in it, encoded or not, is replaced.
+    ///   - query: The query without `?`; `nil` if there is none. A grant in a parameter `name` of it, encoded or not, is replaced.
+    ///     Another value is the origin's own, which is refused.
     ///   - isFirst: True to write a new parameter before the others.
     static func append(
         _ parameter: Span<UInt8>,
@@ -16,7 +21,7 @@ enum GrantParameter {
         to query: Span<UInt8>?,
         isFirst: Bool,
         _ output: inout [UInt8]
-    ) {
+    ) throws(ReferenceFault) {
         guard let query, query.count > 0 else { return output.append(copying: parameter) }
         var isWritten = isFirst
         var start = 0
@@ -26,6 +31,7 @@ enum GrantParameter {
             let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
             let part = query.extracting(start..<end)
             let isGrant = part.isParameter(name)
+            guard !isGrant || part.hasGrant(parameter) else { throw .foreignParameter }
             if !isGrant || !isWritten {
                 if !isEmpty { output.append(UInt8(ascii: "&")) }
                 isEmpty = false
@@ -54,12 +60,19 @@ enum GrantParameter {
     }
 
     /// Appends a query without the parameters `name`. Returns false if nothing is left.
-    static func appendOthers(than name: String, of query: Span<UInt8>, _ output: inout [UInt8]) -> Bool {
+    ///
+    /// - Parameter onlyGrants: True to keep those whose value is no grant.
+    static func appendOthers(
+        than name: String,
+        of query: Span<UInt8>,
+        onlyGrants: Bool = false,
+        _ output: inout [UInt8]
+    ) -> Bool {
         var (start, isEmpty) = (0, true)
         while true {
             let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
             let part = query.extracting(start..<end)
-            if !part.isParameter(name) {
+            if !part.isParameter(name) || onlyGrants && !part.hasGrant(Span()) {
                 if !isEmpty { output.append(UInt8(ascii: "&")) }
                 output.append(copying: part)
                 isEmpty = false
@@ -82,6 +95,33 @@ extension Span<UInt8> {
             place = brace + 1
         }
         return nil
+    }
+
+    /// True if the last part of a path ends in a variable.
+    var endsInVariable: Bool {
+        guard count > 0, self[count - 1] == UInt8(ascii: "}") else { return false }
+        var place = count - 1
+        while place > 0, self[place] != UInt8(ascii: "{") { place -= 1 }
+        return extracting(place...).hasVariable
+    }
+
+    /// True if there is nothing but one variable.
+    private var isOneVariable: Bool {
+        firstVariable(from: 0) == 0 && firstIndex(of: UInt8(ascii: "}"), from: 0) == count - 1
+    }
+
+    /// True if the bytes may be a grant, and no value of an origin's.
+    var isGrant: Bool {
+        for place in indices where !self[place].isGrantByte { return false }
+        return count >= GrantParameter.shortestGrant
+    }
+
+    /// True if the value of this part of a query is a grant: the present one, one of before, or a variable for it.
+    fileprivate func hasGrant(_ present: Span<UInt8>) -> Bool {
+        if hasSameBytes(as: present) { return true }
+        guard let mark = firstIndex(of: UInt8(ascii: "="), from: 0) else { return false }
+        let value = extracting((mark + 1)...)
+        return value.isOneVariable || value.isGrant
     }
 
     /// True if this part of a query has that name.

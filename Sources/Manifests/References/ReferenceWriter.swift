@@ -10,8 +10,10 @@ package struct ReferenceWriter: Sendable {
     package enum Outcome: Hashable, Sendable {
         /// The reference stays as it is; nothing was written.
         case unchanged
-        /// The reference was written with the grant.
+        /// The reference is one to a protected host, and was written with the grant, unless its traits say otherwise.
         case written
+        /// The reference is one to another host, and was written for a player whose URL is another one.
+        case resolved
     }
 
     /// A property of a reference that the writer must know.
@@ -23,6 +25,10 @@ package struct ReferenceWriter: Sendable {
         /// The text has variables, `{$name}`, whose values are unknown. The grant is written before those of the query, and a
         /// relative reference with one in its path as an absolute path, so that no value can change the host.
         package static let unresolved = Traits(rawValue: 2)
+        /// The text is resolved against the player's URL, which may be another one than that of the manifest.
+        package static let forPlayer = Traits(rawValue: 4)
+        /// The reference gets no grant, and loses an old one, though its host is protected.
+        package static let withoutGrant = Traits(rawValue: 8)
     }
 
     private let rules: ManifestRules
@@ -31,12 +37,28 @@ package struct ReferenceWriter: Sendable {
     /// The authority that was looked at last: manifests repeat a few.
     private var last: (scheme: RequestURI.Scheme, authority: [UInt8], isProtected: Bool)?
 
+    /// A text in the place of the grant.
+    package enum Text: Sendable {
+        /// The grant of references that the next reload names again.
+        case grant
+        /// The grant of references that players keep over reloads.
+        case lasting
+        /// The variable that has the grant, ``PlaylistVariables/own``.
+        case variable
+    }
+
     /// Creates a writer for one manifest.
-    package init(_ rules: ManifestRules) {
+    package init(_ rules: ManifestRules, writing text: Text = .grant) {
         self.rules = rules
+        let text =
+            switch text {
+            case .grant: rules.grant
+            case .lasting: rules.lastingGrant
+            case .variable: PlaylistVariables.reference
+            }
         switch rules.mode {
-        case .segment(let prefix): grant = [UInt8]("/\(prefix)\(rules.grant)".utf8)
-        case .query(let name): grant = [UInt8]("\(name)=\(rules.grant)".utf8)
+        case .segment(let prefix): grant = [UInt8]("/\(prefix)\(text)".utf8)
+        case .query(let name): grant = [UInt8]("\(name)=\(text)".utf8)
         }
     }
 
@@ -52,12 +74,28 @@ package struct ReferenceWriter: Sendable {
         _ traits: Traits = [],
         to output: inout [UInt8]
     ) throws(ReferenceFault) -> Outcome {
+        if let encoded = try reference.encodingBlanks() {
+            return try write(encoded.span, against: base, traits, to: &output)
+        }
         let parts = try ReferenceParts(reference)
-        guard try isProtected(parts, reference, base) else { return .unchanged }
+        guard try isProtected(parts, reference, base) else {
+            guard traits.contains(.forPlayer), parts.needsSite(of: base, for: rules.requested) else {
+                return .unchanged
+            }
+            try parts.check(reference, isTemplate: traits.contains(.template))
+            try writePath(reference, parts, base, traits, without: nil, to: &output)
+            parts.appendInheritedQuery(of: base, to: &output)
+            output.append(copying: reference.extracting(parts.path.upperBound...))
+            return .resolved
+        }
         try parts.check(reference, isTemplate: traits.contains(.template))
         if output.isEmpty { output.reserveCapacity(base.path.count + reference.count + grant.count + 2) }
+        guard !traits.contains(.withoutGrant) else {
+            try writeWithout(reference, parts, base, traits, to: &output)
+            return .written
+        }
         switch rules.mode {
-        case .segment(let prefix): try writeSegment(reference, parts, base, prefix, to: &output)
+        case .segment(let prefix): try writeSegment(reference, parts, base, prefix, traits, to: &output)
         case .query(let name): try writeQuery(reference, parts, base, name, traits, to: &output)
         }
         return .written
@@ -68,30 +106,13 @@ package struct ReferenceWriter: Sendable {
         _ reference: Span<UInt8>,
         against base: ReferenceBase
     ) throws(ReferenceFault) -> ReferenceBase {
+        if let encoded = try reference.encodingBlanks() { return try self.base(encoded.span, against: base) }
         let parts = try ReferenceParts(reference)
         let isProtected = try isProtected(parts, reference, base)
         if isProtected { try parts.check(reference, isTemplate: false) }
-        var (scheme, authority, folder) = (base.scheme, [UInt8](reference.extracting(parts.authority)), base.folder)
-        let root = [UInt8(ascii: "/")]
-        switch parts.form {
-        case .otherScheme: return ReferenceBase(nil, [], path: root, query: nil, isProtected: false)
-        case .absolute(let named): (scheme, folder) = (named, root.span)
-        case .network: folder = root.span
-        case .path: authority = base.authority
-        }
-        let query = parts.query.map { [UInt8](reference.extracting($0)) }
-        if parts.path.isEmpty, parts.form == .path {
-            return ReferenceBase(
-                scheme,
-                authority,
-                path: base.path,
-                query: query ?? base.query,
-                isProtected: isProtected
-            )
-        }
-        var path: [UInt8] = []
-        try ResolvedPath.append(reference.extracting(parts.path), in: folder, without: nil, to: &path)
-        return ReferenceBase(scheme, authority, path: path, query: query, isProtected: isProtected)
+        var found = try base.resolving(reference, parts)
+        found.isProtected = isProtected
+        return found
     }
 
     private mutating func isProtected(
@@ -110,7 +131,7 @@ package struct ReferenceWriter: Sendable {
         }
         let authority = reference.extracting(parts.authority)
         if let last, last.scheme == scheme, last.authority.span.hasSameBytes(as: authority) { return last.isProtected }
-        guard let found = ProtectedHost.contains(rules.hosts, scheme, authority, rules.base.scheme) else {
+        guard let found = ProtectedHost.contains(rules.hosts, scheme, authority, rules.requested.scheme) else {
             throw .badHost
         }
         last = (scheme, [UInt8](authority), found)
@@ -122,16 +143,19 @@ package struct ReferenceWriter: Sendable {
         _ parts: ReferenceParts,
         _ base: ReferenceBase,
         _ prefix: String,
+        _ traits: Traits,
         to output: inout [UInt8]
     ) throws(ReferenceFault) {
+        guard rules.isDirect else {
+            try writePath(reference, parts, base, traits, without: prefix, hasGrant: true, to: &output)
+            parts.appendInheritedQuery(of: base, to: &output)
+            return output.append(copying: reference.extracting(parts.path.upperBound...))
+        }
         output.append(copying: reference.extracting(..<parts.authority.upperBound))
         output += grant
         if parts.path.isEmpty, parts.form == .path {
             try ResolvedPath.append(base.path.span, in: base.folder, without: prefix, to: &output)
-            if parts.query == nil, let query = base.query {
-                output.append(UInt8(ascii: "?"))
-                output += query
-            }
+            parts.appendInheritedQuery(of: base, to: &output)
         } else if parts.path.isEmpty {
             output.append(UInt8(ascii: "/"))
         } else {
@@ -149,7 +173,11 @@ package struct ReferenceWriter: Sendable {
         to output: inout [UInt8]
     ) throws(ReferenceFault) {
         let isOpen = traits.contains(.unresolved)
-        if isOpen, parts.form == .path, reference.extracting(parts.path).hasVariable {
+        // A value may have a query of its own, in which the grant would be a part of another parameter.
+        if isOpen, reference.extracting(parts.path).endsInVariable { throw .unknownVariable }
+        if !rules.isDirect {
+            try writePath(reference, parts, base, traits, without: nil, to: &output)
+        } else if isOpen, parts.form == .path, reference.extracting(parts.path).hasVariable {
             let start = output.count
             try ResolvedPath.append(reference.extracting(parts.path), in: base.folder, without: nil, to: &output)
             // A reference that begins with two slashes has a host.
@@ -162,12 +190,90 @@ package struct ReferenceWriter: Sendable {
         if let query = parts.query {
             let query = reference.extracting(query)
             let isFirst = isOpen && GrantParameter.hasVariable(in: query, notNamed: name)
-            GrantParameter.append(grant.span, named: name, to: query, isFirst: isFirst, &output)
-        } else if parts.path.isEmpty, parts.form == .path, let query = base.query {
-            GrantParameter.append(grant.span, named: name, to: query.span, isFirst: false, &output)
+            try GrantParameter.append(grant.span, named: name, to: query, isFirst: isFirst, &output)
+        } else if let query = parts.inheritedQuery(of: base) {
+            try GrantParameter.append(grant.span, named: name, to: query.span, isFirst: false, &output)
         } else {
             output += grant
         }
         output.append(copying: reference.extracting(parts.fragment...))
+    }
+
+    /// Writes a reference without a grant. It is resolved, since a path relative to a URL with a grant would have that too.
+    private func writeWithout(
+        _ reference: Span<UInt8>,
+        _ parts: ReferenceParts,
+        _ base: ReferenceBase,
+        _ traits: Traits,
+        to output: inout [UInt8]
+    ) throws(ReferenceFault) {
+        var prefix: String?
+        if case .segment(let name) = rules.mode { prefix = name }
+        try writePath(reference, parts, base, traits, without: prefix, to: &output)
+        let own = parts.query.map { [UInt8](reference.extracting($0)) }
+        if let query = own ?? parts.inheritedQuery(of: base) {
+            output.append(UInt8(ascii: "?"))
+            // A parameter of the origin's by the same name stays.
+            if !GrantParameter.appendOthers(than: rules.mode.parameter, of: query.span, onlyGrants: true, &output) {
+                output.removeLast()
+            }
+        }
+        output.append(copying: reference.extracting(parts.fragment...))
+    }
+
+    /// Writes a reference up to its query, resolved, so that a player with another URL than the manifest's requests the same.
+    ///
+    /// - Parameters:
+    ///   - prefix: The beginning of segments that are left out; `nil` to keep them all.
+    ///   - hasGrant: True to write a segment with the grant, behind the public path.
+    private func writePath(
+        _ reference: Span<UInt8>,
+        _ parts: ReferenceParts,
+        _ base: ReferenceBase,
+        _ traits: Traits,
+        without prefix: String?,
+        hasGrant: Bool = false,
+        to output: inout [UInt8]
+    ) throws(ReferenceFault) {
+        let target = try base.resolving(reference, parts)
+        if parts.form != .path {
+            if traits.contains(.forPlayer), parts.needsSite(of: base, for: rules.requested) {
+                output += "\(target.scheme?.rawValue ?? ""):".utf8
+            }
+            output.append(copying: reference.extracting(..<parts.authority.upperBound))
+        }
+        let needsSite = parts.form == .path && traits.contains(.forPlayer) && !base.hasSameSite(as: rules.requested)
+        if needsSite { output += base.origin }
+        let start = output.count
+        let isPublic = target.hasSameHost(as: rules.requested) && rules.publicPath.isPrefix(of: target.path.span)
+        let cut = isPublic ? rules.publicPath.bytes.count : 0
+        output += target.path[..<cut]
+        if hasGrant { output += grant }
+        try ResolvedPath.append(target.path.span.extracting(cut...), in: "/".utf8.span, without: prefix, to: &output)
+        // A reference that begins with two slashes has a host.
+        if parts.form == .path, !needsSite, output.span.extracting(start...).hasPrefix("//") { throw .emptySegment }
+    }
+}
+
+extension ReferenceParts {
+    /// The query that a reference without a path and a query has from its base (RFC 3986 §5.2.2).
+    fileprivate func inheritedQuery(of base: ReferenceBase) -> [UInt8]? {
+        form == .path && path.isEmpty && query == nil ? base.query : nil
+    }
+
+    /// Appends that query with its question mark, if there is one.
+    func appendInheritedQuery(of base: ReferenceBase, to output: inout [UInt8]) {
+        guard let query = inheritedQuery(of: base) else { return }
+        output.append(UInt8(ascii: "?"))
+        output += query
+    }
+
+    /// True if a player with another URL would take the reference to another site or path.
+    fileprivate func needsSite(of base: ReferenceBase, for player: ReferenceBase) -> Bool {
+        switch form {
+        case .path: true
+        case .network: base.scheme != player.scheme
+        case .absolute, .otherScheme: false
+        }
     }
 }

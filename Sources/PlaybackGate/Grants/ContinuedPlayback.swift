@@ -41,8 +41,10 @@ package struct ContinuedPlayback: Sendable {
     }
 
     /// Returns a grant that is good to the end of the session: for playlists that are requested again and again by one URL.
+    ///
+    /// It is the request's own grant if that is as good: a variant then names the others as the multivariant playlist does.
     package func tokenForSession() -> String {
-        guard let end = grant.sessionEnd else { return token }
+        guard let end = grant.sessionEnd, !lastsForSession else { return token }
         return copy(until: end, issued: grant.issued ?? end)
     }
 

@@ -30,7 +30,18 @@ enum ManifestFormatArgument: String, ExpressibleByArgument, CaseIterable {
     case hls
     /// Dynamic Adaptive Streaming over HTTP.
     case dash
+    /// A steering manifest in JSON.
+    case steering
+    /// WebVTT with thumbnails.
+    case thumbnails
 
     /// The format in the library.
-    var format: ManifestFormat { self == .hls ? .hls : .dash }
+    var format: ManifestFormat {
+        switch self {
+        case .hls: .hls
+        case .dash: .dash
+        case .steering: .steering
+        case .thumbnails: .thumbnails
+        }
+    }
 }

@@ -37,6 +37,22 @@ extension ManifestCommand {
 
         @Option(
             help: ArgumentHelp(
+                "The URL of the manifest, if the origin has redirected the player's; references are relative to it.",
+                valueName: "url"
+            )
+        )
+        var source: String?
+
+        @Option(
+            help: ArgumentHelp(
+                "The beginning of the player's path that a proxy takes off, such as /watch; --url begins with it.",
+                valueName: "path"
+            )
+        )
+        var publicPath = "/"
+
+        @Option(
+            help: ArgumentHelp(
                 "The grant. Other users of the machine can see it in the list of processes: prefer --grant-file.",
                 valueName: "grant"
             )
@@ -67,6 +83,12 @@ extension ManifestCommand {
             )
         )
         var host: [String] = []
+
+        @Flag(help: "Write no grant into the references of keys of a playlist.")
+        var keysWithoutGrant = false
+
+        @Flag(help: "Write the grant once, as a variable, into a playlist of EXT-X-VERSION 8 or later.")
+        var defineGrant = false
 
         @Option(help: "The format; detected by default.")
         var format: ManifestFormatArgument?
@@ -110,7 +132,14 @@ extension ManifestCommand {
                 switch format?.format ?? ManifestFormat(detecting: head.span) {
                 case .hls: try rewrite(HLSRewriter(rules: rules), head, input, to: &output)
                 case .dash: try rewrite(MPDRewriter(rules: rules), head, input, to: &output)
-                case nil: throw ManifestFault(.malformed, line: 1, "neither an HLS playlist nor a DASH MPD")
+                case .steering: try rewrite(SteeringRewriter(rules: rules), head, input, to: &output)
+                case .thumbnails: try rewrite(ThumbnailRewriter(rules: rules), head, input, to: &output)
+                case nil:
+                    throw ManifestFault(
+                        .malformed,
+                        line: 1,
+                        "neither an HLS playlist, a DASH MPD, a steering manifest nor WebVTT"
+                    )
                 }
                 Terminal.output.write(output)
             } catch let fault as ManifestFault {
@@ -118,6 +147,13 @@ extension ManifestCommand {
                 Terminal.error.write("playgate: \(file == "-" ? "standard input" : file): \(fault)\n")
                 throw ExitCode.refused
             }
+        }
+
+        private var options: ManifestRules.Options {
+            var options: ManifestRules.Options = []
+            if keysWithoutGrant { options.insert(.sparingKeys) }
+            if defineGrant { options.insert(.definingGrant) }
+            return options
         }
 
         /// The largest piece that is read at once, in bytes.
@@ -138,7 +174,10 @@ extension ManifestCommand {
             do throws(ManifestRulesError) {
                 return try ManifestRules(
                     url: url,
+                    source: source,
+                    publicPath: publicPath,
                     grant: grant,
+                    options: options,
                     mode: mode,
                     hosts: host.isEmpty ? nil : host,
                     limits: limits

@@ -199,7 +199,7 @@ class Maker:
             "../../../../d/" + end.lstrip("/"), "/e/" + end.lstrip("/"), "https://cdn.example/f/" + end.lstrip("/"),
             "https://two.example/g/" + end.lstrip("/"), "https://ads.example/h/" + end.lstrip("/"), "./" + end.lstrip("/"),
             "//two.example/i/" + end.lstrip("/"), "http://cdn.example/j/" + end.lstrip("/"),
-        ] + ([end + "?x=1&y=2", end + "?cat=OLD", "/~cat=OLD/k/" + end] if not folder else ["https://cdn.example/~cat=OLD/l/"]))
+        ] + ([end + "?x=1&y=2", end + "?cat=" + 22 * "OLD", "/~cat=OLD/k/" + end] if not folder else ["https://cdn.example/~cat=OLD/l/"]))
 
     def base_urls(self, chance, folder):
         out = ""

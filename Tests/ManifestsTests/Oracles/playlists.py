@@ -23,6 +23,8 @@ PARTS = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?([^?#]*)(?:\
 
 def target(reference, query):
     """The absolute URL that a reference means (RFC 3986 section 5.2.2); None for schemes other than the web's."""
+    # Browsers drop blanks around a reference, and encode those within its path and query.
+    reference = reference.strip(" \t").replace(" ", "%20")
     scheme, host, path, own_query, fragment = PARTS.fullmatch(reference).groups()
     if scheme and scheme.lower() not in ("http", "https"):
         return None

@@ -15,7 +15,7 @@ struct Target: Sendable {
 private let targets: [Target] = {
     var targets: [Target] = [
         .planted, .base64, .cbor, .cose, .keyset, .token, .claims, .envelope, .body, .fragment, .feed, .json, .path,
-        .pattern, .time, .cat, .uri, .urisigning, .signed, .ere, .hls, .dash, .embedded,
+        .pattern, .time, .cat, .uri, .urisigning, .signed, .ere, .hls, .dash, .manifest, .embedded,
     ]
     #if SERVICE
         targets += [.configuration, .http, .target, .shown, .network, .spop]

@@ -82,8 +82,11 @@ private final class MPDNode {
 
     private static let references: Set<String> = [
         "media", "initialization", "index", "bitstreamSwitching", "sourceURL", "value", "queryTemplate", "{}href",
+        "uri", "url", "messageData",
     ]
-    private static let texts: Set<String> = ["BaseURL", "Location", "PatchLocation", "ContentSteering"]
+    private static let texts: Set<String> = [
+        "BaseURL", "Location", "PatchLocation", "ContentSteering", "ImportedMPD", "Event",
+    ]
     /// The names of the levels below the MPD, from the highest.
     private static let levels: [Set<String>] = [
         ["Period"], ["AdaptationSet", "EmptyAdaptationSet"], ["Representation"],
