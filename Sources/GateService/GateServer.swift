@@ -105,6 +105,8 @@ public struct GateServer: Sendable {
         package var onListening: @Sendable (String, String) -> Void
         /// Waits for so many milliseconds of ``clock``, or until its task is cancelled.
         package var sleep: @Sendable (Int64) async -> Void = { try? await Task.sleep(for: .milliseconds($0)) }
+        /// The age above which the mirror of revocations is too old to allow playbacks by.
+        package var greatestMirrorAge = RevocationMirror.greatestAge
         /// Returns the fetcher of a key set in place of the configured one.
         package var keySetFetcher: @Sendable (any KeySetFetcher) -> any KeySetFetcher = { $0 }
 

@@ -103,6 +103,8 @@ final class RunningGate: Sendable {
             onListening: { continuation.yield(($0, $1)) }
         )
         environment.sleep = { await clock.sleep(milliseconds: $0) }
+        // A machine that stood still is no fault of a store.
+        environment.greatestMirrorAge = .seconds(86_400)
         environment.keySetFetcher = { ($0 as? HTTPSKeySetFetcher)?.withoutTimeLimits ?? $0 }
         // Tasks of a higher priority have threads of their own. Tests that block occupy those of the usual one, and would
         // hold up the gate.

@@ -49,7 +49,7 @@ final class PolicyPublisher: Sendable {
     }
 
     /// True if the revocations are not known: a policy without them would allow what was revoked.
-    var isBlind: Bool { mirror.map { ($0.age() ?? .seconds(3600)) > RevocationMirror.greatestAge } ?? false }
+    var isBlind: Bool { mirror.map { !$0.isRecent() } ?? false }
 
     /// True if there may be another edition.
     func isOutdated(_ edition: Edition) -> Bool {

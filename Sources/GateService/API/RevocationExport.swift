@@ -38,9 +38,7 @@ extension APIResponder {
             throw APIRefusal(.invalidRequest, details: "the only parameter is after, with the tag of a line")
         }
         // An incomplete list would allow what was revoked.
-        guard let age = mirror.age(), age <= RevocationMirror.greatestAge else {
-            throw APIRefusal(DenyCode.replayStoreUnavailable)
-        }
+        guard mirror.isRecent() else { throw APIRefusal(DenyCode.replayStoreUnavailable) }
         var text: [UInt8] = []
         let last = mirror.list(after: export.after, limit: RevocationExport.limit, into: &text)
         var answer = APIAnswer(text, type: "text/plain; charset=utf-8", trace: call.trace)

@@ -50,9 +50,16 @@ extension GateBuilder {
         }
 
         /// Creates the first authority of a service, with an empty mirror of revocations.
-        func authority(_ keySets: KeySetKeeper, _ metrics: any MetricsFactory) -> GrantAuthority {
+        ///
+        /// - Parameter greatestAge: The age above which the mirror is too old to allow playbacks by.
+        func authority(
+            _ keySets: KeySetKeeper,
+            _ metrics: any MetricsFactory,
+            greatestAge: Duration = RevocationMirror.greatestAge
+        ) -> GrantAuthority {
             let key = subjectKey
-            return authority(key, RevocationMirror { key.tag(storeKey: $0.bytes) }, RejectionList(), keySets, metrics)
+            let mirror = RevocationMirror(greatestAge: greatestAge) { key.tag(storeKey: $0.bytes) }
+            return authority(key, mirror, RejectionList(), keySets, metrics)
         }
 
         /// Creates an authority with the subject key and the mirror of the one before. Tags in the mirror are made by that

@@ -58,7 +58,7 @@ struct ServiceParts {
         store = try ReplayStoreFactory.make(configuration, loops)
         keySets = KeySetKeeper(environment, logger: logger)
         keySets.adopt(builder.grants?.remotes ?? [])
-        let grants = builder.grants?.authority(keySets, registry)
+        let grants = builder.grants?.authority(keySets, registry, greatestAge: environment.greatestMirrorAge)
         (mirror, metrics) = (grants?.mirror, DecisionMetrics(factory: registry, store: store.name))
         (inFlight, reporter) = (ConcurrencyLimit(configuration.api.concurrency), PeerReporter(logger: logger))
         origin = configuration.manifest.map { OriginClient($0, loops: loops) }

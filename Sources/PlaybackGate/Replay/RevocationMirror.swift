@@ -14,12 +14,13 @@ internal import Synchronization
 /// ``run(_:every:deadline:clock:report:)`` refreshes the mirror. ``age(at:)`` tells how old it is; whoever asks it decides
 /// what an old mirror means.
 public final class RevocationMirror: Sendable {
-    /// The age above which a mirror is too old to allow playbacks by: thirty seconds.
+    /// The age above which a mirror is too old to allow playbacks by, unless it is created with another: thirty seconds.
     public static let greatestAge = Duration.seconds(30)
 
     /// The maximum number of subjects. A mirror of a store with more has no age: see ``age(at:)``.
     public let capacity: Int
 
+    private let greatestAge: Duration
     /// Makes the tag of a subject from its store key.
     private let tag: @Sendable (SHA256Digest) -> SubjectTag?
     private let filter: BitFilter
@@ -48,10 +49,16 @@ public final class RevocationMirror: Sendable {
     ///
     /// - Parameters:
     ///   - capacity: The maximum number of subjects. Each takes 43 to 86 bytes.
+    ///   - greatestAge: The age above which it is too old to allow playbacks by.
     ///   - tag: Returns the tag of a store key, as the key for subjects does; `nil` if it cannot be made. Then the mirror is
     ///     incomplete, and has no age.
-    public init(capacity: Int = 1_000_000, tag: @escaping @Sendable (SHA256Digest) -> SubjectTag?) {
+    public init(
+        capacity: Int = 1_000_000,
+        greatestAge: Duration = RevocationMirror.greatestAge,
+        tag: @escaping @Sendable (SHA256Digest) -> SubjectTag?
+    ) {
         self.capacity = max(capacity, 1)
+        self.greatestAge = greatestAge
         self.tag = tag
         isAgeless = false
         // Some 20 bits for each of 100,000 subjects: 256 KiB.
@@ -62,6 +69,7 @@ public final class RevocationMirror: Sendable {
     /// Creates a mirror of the revocations of a policy, which is as recent as its owner says.
     package init(of tags: [RevokedTag]) {
         capacity = .max
+        greatestAge = Self.greatestAge
         tag = { _ in nil }
         isAgeless = true
         filter = BitFilter(bitsAsPowerOfTwo: 21)
@@ -105,7 +113,7 @@ public final class RevocationMirror: Sendable {
 
     /// True if the mirror knows all revocations but those of the last seconds.
     package func isRecent(at instant: ContinuousClock.Instant = .now) -> Bool {
-        age(at: instant).map { $0 <= Self.greatestAge } ?? false
+        age(at: instant).map { $0 <= greatestAge } ?? false
     }
 
     // MARK: Adding
