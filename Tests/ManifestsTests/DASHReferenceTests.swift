@@ -298,4 +298,32 @@ import Testing
         #expect(output == DASH.period(expected.period, mpd: expected.mpd))
         #expect(try DASH.rewrite(output, rules) == output)
     }
+
+    static let parts: [(name: String, mpd: @Sendable (String) -> String)] = [
+        ("Period", { DASH.period($0) }),
+        ("Representation", { DASH.period("", representation: $0) }),
+        (
+            "SubRepresentation",
+            { DASH.period("", representation: "<SubRepresentation level=\"1\">\($0)</SubRepresentation>") }
+        ),
+        ("Preselection", { DASH.period("<Preselection id=\"p\">\($0)</Preselection>") }),
+        ("InitializationSet", { DASH.period("", mpd: "<InitializationSet id=\"1\">\($0)</InitializationSet>") }),
+    ]
+
+    @Test("have the grant in what every kind of representation may have", arguments: parts, DASH.both)
+    func part(part: (name: String, mpd: @Sendable (String) -> String), mode: ManifestRules.Mode) throws {
+        for (before, after) in [
+            ("<InbandEventStream xlink:href=\"", "\"/>"), ("<EssentialProperty xlink:href=\"", "\"/>"),
+            (
+                "<ProducerReferenceTime><UTCTiming schemeIdUri=\"urn:mpeg:dash:utc:http-iso:2014\" value=\"",
+                "\"/></ProducerReferenceTime>"
+            ),
+        ] where part.name != "Period" || !after.hasSuffix("ProducerReferenceTime>") {
+            let output = try DASH.rewrite(part.mpd(before + "/x" + after), DASH.rules(mode))
+            let written = mode == .query() ? "/x?\(DASH.query)" : "/\(DASH.segment)/x"
+            let expected = part.mpd(before + written + after)
+            // The Representation has a base of its own with a grant in a segment.
+            #expect(output.replacing(Self.written, with: "") == expected, "\(part.name): \(output)")
+        }
+    }
 }

@@ -87,6 +87,11 @@ import Testing
         ("#EXT-X-MEDIA:TYPE=CLOSED-CAPTIONS,GROUP-ID=\"cc\",NAME=\"5\" English\"", nil),
         // Tags of no standard: a URI in a list of attributes is a reference, all else stays.
         ("#EXT-X-TILES:URI=\"t.jpg\",LAYOUT=5x4", "#EXT-X-TILES:URI=\"/~cat=NEW/live/tnt/t.jpg\",LAYOUT=5x4"),
+        (
+            "#EXT-X-STREAM-INF:BANDWIDTH=1,URI=\"v.m3u8\"",
+            "#EXT-X-STREAM-INF:BANDWIDTH=1,URI=\"/~cat=NEW/live/tnt/v.m3u8\""
+        ),
+        ("#EXT-X-STREAM-INF:BANDWIDTH=1,CODECS=\"avc1,mp4a\",AUDIO=\"a\"", nil),
         ("#EXT-X-FOO:\"a\",URI=\"t.jpg\"", nil),
         ("#EXT-X-FOO:URI=t.jpg,A=\"b\"", nil),
         ("#EXT-X-FOO:uri=\"t.jpg\",X-URI=\"t.jpg\"", nil),

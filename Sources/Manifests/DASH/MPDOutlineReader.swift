@@ -11,6 +11,8 @@ struct MPDOutlineReader {
         case level(Int)
         /// `SegmentBase`, `SegmentList` or `SegmentTemplate`.
         case segments(Int)
+        /// An element that is no level, and has what all representations have: `SubRepresentation`, `Preselection`, `InitializationSet`.
+        case part(Int)
         /// `EssentialProperty` or `SupplementalProperty`.
         case property(Int)
         /// An element in which one other element matters.
@@ -77,6 +79,7 @@ struct MPDOutlineReader {
         switch parent.node {
         case .level(let level): try read(element, name, in: level, mode)
         case .segments(let level): try readSegments(element, name, in: level)
+        case .part(let level): try readPart(element, name, in: level)
         case .holder(let level, let wanted) where wanted == name: try readText(element, name, in: level, mode)
         case .events(let level, let areCallbacks) where name == .event:
             if areCallbacks { try readCallback(element, in: level) } else { open.append((element.tag, .event(level))) }
@@ -119,20 +122,32 @@ struct MPDOutlineReader {
                 try add(place(attribute, of: element), .template, level)
             }
             open.append((element.tag, .segments(level)))
-        case (_, .essentialProperty), (_, .supplementalProperty):
-            open.append((element.tag, .property(level)))
-            guard has(element, .schemeIdUri, oneOf: Self.schemesOfMPDs) else { return }
-            try add(place(.value, of: element), .document, level)
-        case (0, .initializationSet): try add(place(.initialization, of: element), .level, level)
+        case (0, .initializationSet):
+            try add(place(.initialization, of: element), .level, level)
+            open.append((element.tag, .part(level)))
+        case (1, .preselection), (3, .subRepresentation): open.append((element.tag, .part(level)))
         case (1, .eventStream):
             if has(element, .schemeIdUri, prefix: "urn:mpeg:dash:event:alternativeMPD:") {
                 open.append((element.tag, .events(level, areCallbacks: false)))
             } else if has(element, .schemeIdUri, prefix: "urn:mpeg:dash:event:callback:") {
                 open.append((element.tag, .events(level, areCallbacks: true)))
             }
-        case (2..., .producerReferenceTime): open.append((element.tag, .holder(level, of: .utcTiming)))
         case (0, .serviceDescription): open.append((element.tag, .holder(level, of: .contentSteering)))
-        default: try readText(element, name, in: level, mode)
+        default:
+            try readPart(element, name, in: level)
+            try readText(element, name, in: level, mode)
+        }
+    }
+
+    /// Reads a child that all levels and representations may have (ISO/IEC 23009-1 §5.3.7).
+    private mutating func readPart(_ element: XMLPlaces.Element, _ name: MPDName, in level: Int) throws(ManifestFault) {
+        switch name {
+        case .essentialProperty, .supplementalProperty:
+            open.append((element.tag, .property(level)))
+            guard has(element, .schemeIdUri, oneOf: Self.schemesOfMPDs) else { return }
+            try add(place(.value, of: element), .document, level)
+        case .producerReferenceTime: open.append((element.tag, .holder(level, of: .utcTiming)))
+        default: break
         }
     }
 
@@ -213,7 +228,8 @@ struct MPDOutlineReader {
             guard attribute.name == MPDAttribute.href.rawValue else { continue }
             let level =
                 switch node {
-                case .level(let level), .segments(let level), .property(let level), .holder(let level, _),
+                case .level(let level), .segments(let level), .part(let level), .property(let level),
+                    .holder(let level, _),
                     .events(let level, _), .event(let level):
                     level
                 }

@@ -8,6 +8,7 @@ internal import XML
 /// Source: ISO/IEC 23009-1 §5.3, §5.10, §5.11, §5.15 and Annex I; its sixth edition for imported and alternative MPDs.
 enum MPDName: Int, CaseIterable {
     case mpd, period, adaptationSet, emptyAdaptationSet, representation
+    case subRepresentation, preselection
     case segmentBase, segmentList, segmentTemplate, segmentURL
     case initialization, representationIndex, bitstreamSwitching, initializationSet
     case essentialProperty, supplementalProperty, urlQueryInfo, extURLQueryInfo
@@ -26,6 +27,8 @@ enum MPDName: Int, CaseIterable {
         case .adaptationSet: "AdaptationSet"
         case .emptyAdaptationSet: "EmptyAdaptationSet"
         case .representation: "Representation"
+        case .subRepresentation: "SubRepresentation"
+        case .preselection: "Preselection"
         case .segmentBase: "SegmentBase"
         case .segmentList: "SegmentList"
         case .segmentTemplate: "SegmentTemplate"

@@ -142,13 +142,13 @@ extension HLSRewriter {
         let end = line.firstIndex(of: UInt8(ascii: ":"), from: 0) ?? line.count
         let tag = PlaylistTag(line, nameEnd: end)
         switch tag {
-        case .plain:
-            guard line.starts(with: "#EXT-X-STREAM-INF", at: 0) else { return }
+        case .plain: return
+        case .variant:
             isDefinitionDue = false
             guard !isGrantDefined else {
                 throw ManifestFault(.malformed, line: lines, "a variant in a playlist with segments")
             }
-            return
+            guard line.contains("URI") else { return }
         case .definition: return try define(bytes, range, at: min(end + 1, line.count), &copied, to: &output)
         case .version: return readVersion(line, at: min(end + 1, line.count))
         case .part where isDefinitionDue: defineGrant(bytes, before: range, &copied, to: &output)
@@ -157,7 +157,7 @@ extension HLSRewriter {
         }
         guard try findReferences(line, at: min(end + 1, line.count), tag) else {
             // Names and titles with a quotation mark in them are the most frequent fault of metadata, which has no reference then.
-            guard tag == .unknown || !tag.mayHaveReference(in: line) else {
+            guard tag.isLenient || !tag.mayHaveReference(in: line) else {
                 let name = String(decoding: [UInt8](line.extracting(1..<end)), as: UTF8.self)
                 throw ManifestFault(.malformed, line: lines, "the attribute list of \(name) is malformed")
             }
@@ -245,7 +245,7 @@ extension HLSRewriter {
                 if count > rules.limits.attributes { break }
                 guard tag.hasReference(in: line.extracting(attribute.name)) else { continue }
                 // Readers differ about a reference without quotes.
-                guard attribute.isQuoted || tag == .unknown else { throw AttributeReader.Malformed() }
+                guard attribute.isQuoted || tag.isLenient else { throw AttributeReader.Malformed() }
                 if attribute.isQuoted { found.append(attribute.value) }
             }
         } catch {

@@ -17,6 +17,8 @@ enum PlaylistTag {
     case part
     /// `EXT-X-DATERANGE`, with `X-ASSET-URI` and `X-ASSET-LIST`.
     case dateRange
+    /// `EXT-X-STREAM-INF`, with a variant in the next line. A `URI` in it is in no standard, and treated as that of an unknown tag.
+    case variant
     /// `EXT-X-CONTENT-STEERING`, with `SERVER-URI`.
     case steering
     /// `EXT-X-DEFINE`.
@@ -39,7 +41,7 @@ enum PlaylistTag {
         case 13 where line.starts(with: "#EXT-X-DEFINE", at: 0): self = .definition
         case 14 where line.starts(with: "#EXT-X-VERSION", at: 0): self = .version
         case 16 where line.starts(with: "#EXT-X-DATERANGE", at: 0): self = .dateRange
-        case 17 where line.starts(with: "#EXT-X-STREAM-INF", at: 0): self = .plain
+        case 17 where line.starts(with: "#EXT-X-STREAM-INF", at: 0): self = .variant
         case 18 where line.starts(with: "#EXT-X-SESSION-KEY", at: 0): self = .key
         case 19 where line.starts(with: "#EXT-X-SESSION-DATA", at: 0): self = .uri
         case 19 where line.starts(with: "#EXT-X-PRELOAD-HINT", at: 0): self = .part
@@ -51,11 +53,14 @@ enum PlaylistTag {
         }
     }
 
+    /// True if the references of the tag are in no standard: attributes that cannot be read stay as they are.
+    var isLenient: Bool { self == .unknown || self == .variant }
+
     /// True if an attribute is a reference.
     func hasReference(in name: Span<UInt8>) -> Bool {
         switch self {
         case .plain, .definition, .version: false
-        case .uri, .key, .part, .unknown: name.isText("URI")
+        case .uri, .key, .part, .variant, .unknown: name.isText("URI")
         case .dateRange: name.isText("X-ASSET-URI") || name.isText("X-ASSET-LIST")
         case .steering: name.isText("SERVER-URI")
         }
@@ -65,7 +70,7 @@ enum PlaylistTag {
     func mayHaveReference(in line: Span<UInt8>) -> Bool {
         switch self {
         case .plain, .definition, .version: false
-        case .uri, .key, .part, .unknown, .steering: line.contains("URI")
+        case .uri, .key, .part, .variant, .unknown, .steering: line.contains("URI")
         case .dateRange: line.contains("X-ASSET-")
         }
     }
@@ -83,7 +88,7 @@ enum PlaylistTag {
     var isKept: Bool {
         switch self {
         case .uri, .key, .dateRange, .steering: true
-        case .plain, .part, .definition, .version, .unknown: false
+        case .plain, .part, .variant, .definition, .version, .unknown: false
         }
     }
 }

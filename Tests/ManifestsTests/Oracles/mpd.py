@@ -263,11 +263,16 @@ class Maker:
         return head + "<MPD" + start + ">" + out + "</MPD>\n"
 
 
-for line in sys.stdin:
-    question = json.loads(line)
-    if question["do"] == "make":
-        maker = Maker(question["seed"])
-        for _ in range(question["count"]):
-            print(json.dumps({"mpd": maker.mpd()}))
-    else:
-        print(json.dumps(judge(question)))
+def main():
+    for line in sys.stdin:
+        question = json.loads(line)
+        if question["do"] == "make":
+            maker = Maker(question["seed"])
+            for _ in range(question["count"]):
+                print(json.dumps({"mpd": maker.mpd()}))
+        else:
+            print(json.dumps(judge(question)))
+
+
+if __name__ == "__main__":
+    main()

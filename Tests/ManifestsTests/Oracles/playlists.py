@@ -106,12 +106,17 @@ def check(before, after, mode, query, faults):
     return True
 
 
-def expanded(reference):
-    """A reference with the variables of the corpus replaced, as a player does."""
-    return reference.replace("{$audio}", "audio/en").replace("{$region}", "eu")
+def reader_of_variables(playlist):
+    """A function that replaces the variables of a reference, as a player does: QUERYPARAM="region" is `eu`."""
+    values = {"region": "eu"}
+    for line in re.findall("(?m)^#EXT-X-DEFINE:.*", playlist):
+        found = dict(re.findall(r'(NAME|VALUE)="([^"]*)"', line))
+        if len(found) == 2:
+            values[found["NAME"]] = found["VALUE"]
+    return lambda reference: re.sub(r"\{\$([\w-]+)\}", lambda match: values.get(match[1], match[0]), reference)
 
 
-REFERENCE = re.compile(r'((?:^|[,:])(?:URI|SERVER-URI|X-ASSET-URI|X-ASSET-LIST)=")([^"]*)"')
+REFERENCE = re.compile(r'((?:^|[,:])[ \t]*(?:URI|SERVER-URI|X-ASSET-URI|X-ASSET-LIST)=")([^"]*)"')
 
 
 def is_tag(line):
@@ -119,7 +124,15 @@ def is_tag(line):
 
 
 def compare(before, after, mode, query):
+    """Compares line by line, and as m3u8 reads both."""
+    faults, found = compare_lines(before, after, mode, query)
+    return faults + compare_as_read(before, after, mode, query), found
+
+
+def compare_lines(before, after, mode, query):
     faults, found = [], 0
+    before, after = before.removeprefix("\ufeff"), after.removeprefix("\ufeff")
+    expanded = reader_of_variables(before)
     lines = list(zip(re.split("\r?\n", before), re.split("\r?\n", after), strict=True))
     for left, right in lines:
         if not is_tag(left):
@@ -131,6 +144,11 @@ def compare(before, after, mode, query):
                 faults.append(f"{left} became {right}")
             for old, new in zip(REFERENCE.findall(left), REFERENCE.findall(right), strict=True):
                 found += check(expanded(old[1]), expanded(new[1]), mode, query, faults)
+    return faults, found
+
+
+def compare_as_read(before, after, mode, query):
+    faults, expanded = [], reader_of_variables(before)
     left, right = (list(references(m3u8.loads(text.replace("\r", "")))) for text in (before, after))
     if len(left) != len(right) or not left:
         faults.append(f"m3u8 finds {len(left)} references before and {len(right)} after")
@@ -138,7 +156,7 @@ def compare(before, after, mode, query):
         if kind != other:
             faults.append(f"m3u8 finds a {kind} before and a {other} after")
         check(expanded(old), expanded(new), mode, query, faults)
-    return faults, found
+    return faults
 
 
 def references(playlist):
@@ -159,11 +177,16 @@ def references(playlist):
         yield "steering", playlist.content_steering.uri
 
 
-for line in sys.stdin:
-    request = json.loads(line)
-    query, faults, found = QUERIES[request["do"]], [], 0
-    if request["do"] == "compare":
-        faults, found = compare(request["before"], request["after"], request["mode"], query)
-    else:
-        found = int(check(request["before"], request["after"], request["mode"], query, faults))
-    print(json.dumps({"faults": faults, "protected": found}))
+def main():
+    for line in sys.stdin:
+        request = json.loads(line)
+        query, faults, found = QUERIES[request["do"]], [], 0
+        if request["do"] == "compare":
+            faults, found = compare(request["before"], request["after"], request["mode"], query)
+        else:
+            found = int(check(request["before"], request["after"], request["mode"], query, faults))
+        print(json.dumps({"faults": faults, "protected": found}))
+
+
+if __name__ == "__main__":
+    main()
