@@ -20,7 +20,8 @@ import Testing
 
     @Test(
         arguments: [
-            ("/", "/"), ("/a/%7Euser/%2d", "/a/~user/-"), ("/a%2fb", nil), ("/a%5Cb", nil), ("/a\\b", nil),
+            ("/", "/"), ("/a/%7Euser/%2d", "/a/~user/-"), ("/a%2fb", "/a%2Fb"), ("/a%2f..", nil), ("/a%2f/b", nil),
+            ("/a%5Cb", nil), ("/a\\b", nil),
             ("/a;b", nil),
             ("/a%3bb", nil), ("/a%00b", nil), ("/a%", nil), ("/a%2", nil), ("/a%2561", nil), ("/a%ff", nil),
             ("/a#b", nil),

@@ -273,6 +273,17 @@ extension Row {
             origin: "/film/tnt/low/segment.ts"
         ),
         Row(
+            name: "a grant in a path segment with an encoded tilde",
+            target: "/%7Ecat={grant}/film/tnt/low/tilde.ts",
+            origin: "/film/tnt/low/tilde.ts"
+        ),
+        Row(
+            name: "an encoded slash",
+            target: "/film/tnt/low/a%2Fb.ts",
+            fields: ["CTA-Common-Access-Token: {grant}"],
+            origin: "/film/tnt/low/a%2Fb.ts"
+        ),
+        Row(
             name: "a grant in the query",
             target: "/film/tnt/low/query.ts?cat={grant}",
             origin: "/film/tnt/low/query.ts"

@@ -12,7 +12,7 @@ enum EdgePageRules {
     static let names = [
         "x%2By.ts", "x+y.ts", "a%5Bb%5D.ts", "a%26b%3Dc.ts", "a&b=c.ts", "a%20b.ts", "%C3%A9.ts", "a%3Ab.ts",
         "a:b@c.ts",
-        "a%2Cb.ts", "a%25b.ts", "a%40b.ts", "a%24b.ts",
+        "a%2Cb.ts", "a%2Fb.ts", "a%25b.ts", "a%40b.ts", "a%24b.ts",
     ]
 
     /// Paths that lead out of the free folder if somebody resolves them.

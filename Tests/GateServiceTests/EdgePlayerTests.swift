@@ -151,13 +151,14 @@ import struct HTTPServer.HTTPFields
             for (target, headers): (String, [String: String]) in [
                 ("/live/seg/1?token=\(token)", [:]), ("/live/seg/2", ["Cookie": "media-token=\(token)"]),
                 ("/live/seg/3", ["X-Media-Token": token]), ("/~cat=\(safe)/live/seg/4", [:]),
-                ("/live/seg/~cat=\(safe)/5", [:]),
+                ("/live/seg/~cat=\(safe)/5", [:]), ("/%7Ecat=\(safe)/live/seg/6", [:]),
+                ("/live/%7ecat=\(safe)/seg/7", [:]),
             ] {
                 let answer = try proxy.get(target, headers)
                 #expect(answer.status == 200, "\(target.prefix(20)) \(answer)")
                 bodies += answer.body
             }
-            for number in 1...5 { #expect(bodies.contains("GET /live/seg/\(number)\n"), "\(bodies)") }
+            for number in 1...7 { #expect(bodies.contains("GET /live/seg/\(number)\n"), "\(bodies)") }
             // Refusals, and errors: the origin is away, the path is too long.
             for target in [
                 "/live/none/~cat=\(safe)/a?token=\(token)",
@@ -202,6 +203,7 @@ import struct HTTPServer.HTTPFields
         let token = "2D3RhEOhAQWhBFBncm9zc2VuIHNlc2FtZQ"
         for target in [
             "/live/seg/1?token=\(token)", "/~cat=\(token)/live/seg/2", "/live/~cat=\(token)/a?token=\(token)",
+            "/%7Ecat=\(token)/live/seg/2", "/live/%7ecat=\(token)/a",
         ] {
             let headers = ["X-Media-Token": token, "CTA-Common-Access-Token": token, "Cookie": "media-token=\(token)"]
             let answer = try proxy.get(target, headers)

@@ -90,7 +90,7 @@ import Testing
         ("to a file", [path: "file:///etc/passwd"]),
         ("with a user", [path: "http://user@HOST/s/film.m3u8"]),
         ("with a backslash", [path: "http:\\\\HOST\\film.m3u8"]),
-        ("with an encoded slash", [path: "/s%2ffilm.m3u8"]),
+        ("with an encoded slash before dots", [path: "/s%2f../film.m3u8"]),
         ("with an encoding of nothing", [path: "/s%film.m3u8"]),
         ("to nothing", [path: ""]),
     ]

@@ -113,8 +113,13 @@ struct SameRow {
         /film/tnt/1.ts%23  grant:plain  invalid_path
         /film/tnt/1.ts#  grant:plain  edge_request_invalid
         /film/tnt/1.ts#x  grant:plain  edge_request_invalid
-        /film/tnt/a%2fb  grant:plain  invalid_path
-        /film/tnt/a%2Fb  grant:plain  invalid_path
+        /film/tnt/a%2fb  grant:plain  granted
+        /film/tnt/a%2Fb%2Fc  grant:plain  granted
+        /film/tnt/a%2F  grant:plain  invalid_path
+        /film/tnt/%2Fa  grant:plain  invalid_path
+        /film/tnt/a%2F%2e%2Fb  grant:plain  invalid_path
+        /film/tnt%2F1.ts  grant:plain  invalid_path
+        /film%2Ftnt/1.ts  grant:plain  invalid_path
         /film/tnt/a%5cb  grant:plain  invalid_path
         /film/tnt/a\b  grant:plain  invalid_path
         /film/tnt/%00  grant:plain  invalid_path
@@ -231,6 +236,7 @@ struct SameRow {
         /vod/film.m3u8%23  -  invalid_path
         /vod/film.m3u8%23x  -  invalid_path
         /vod/film.m3u8%2f  -  invalid_path
+        /vod%2ffilm.m3u8  -  invalid_path
         /vod/film.m3u8;  -  invalid_path
         /vod/film.m3u8%3b  -  invalid_path
         /vod/film.m3u8/  -  unprotected

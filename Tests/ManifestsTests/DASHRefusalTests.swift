@@ -66,7 +66,7 @@ import Testing
             ), .tooLarge
         ),
         (
-            "an encoded slash", Array(DASH.period("<SegmentTemplate media=\"a%2fb/$Number$.m4s\"/>").utf8),
+            "an encoded slash", Array(DASH.period("<SegmentTemplate media=\"a%2f../$Number$.m4s\"/>").utf8),
             .referenceInvalid
         ),
     ]

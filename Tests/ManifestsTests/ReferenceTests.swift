@@ -59,6 +59,9 @@ import Testing
         ("skd://key-1", nil),
         ("data:text/plain;base64,AAAA BBB", nil),
         ("urn:uuid:1", nil),
+        // Of before, by a client that encodes tildes.
+        ("/%7Ecat=OLD/a.ts", "/~cat=NEW/a.ts"),
+        ("/a%2Fb/c%2fd.ts", "/~cat=NEW/a%2Fb/c%2fd.ts"),
         ("seg:1.ts", nil),
     ]
 
@@ -137,7 +140,7 @@ import Testing
         ("/a%2F..%2Fb.ts", .encodedSlash),
         ("/a.ts%3Fb", .encodedDelimiter),
         ("/a.ts%23b", .encodedDelimiter),
-        ("/%7Ecat=OLD/a.ts", .encodedGrant),
+        ("/~c%61t=OLD/a.ts", .encodedGrant),
         ("/a//b.ts", .emptySegment),
     ]
 

@@ -12,7 +12,7 @@ import Testing
             ("ftp://cdn.example/a.m3u8", "G", .segment(), nil, .urlInvalid),
             ("https://user@cdn.example/a.m3u8", "G", .segment(), nil, .urlInvalid),
             ("https://cdn.example/a b.m3u8", "G", .segment(), nil, .urlInvalid),
-            ("https://cdn.example/%7Ecat=G/a.m3u8", "G", .segment(), nil, .urlInvalid),
+            ("https://cdn.example/~c%61t=G/a.m3u8", "G", .segment(), nil, .urlInvalid),
             ("https://cdn.example/a.m3u8", "", .segment(), nil, .grantInvalid),
             ("https://cdn.example/a.m3u8", "a/b", .segment(), nil, .grantInvalid),
             ("https://cdn.example/a.m3u8", "a=", .segment(), nil, .grantInvalid),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import MediaResources
 import PlaybackGate
 import Testing
 
@@ -9,7 +10,8 @@ import Testing
         ("/live/tnt/master.m3u8", "/live/tnt/master.m3u8"), ("/a?token=x", "/a"), ("/a%20b", "/a b"),
         ("/%41%7e", "/A~"), ("//a///b", "/a/b"), ("/a/./b/../c", "/a/c"), ("/a/b/..", "/a/"), ("/a/.", "/a/"),
         ("/a/%2e%2e/b", "/b"), ("/a/", "/a/"), ("/", "/"), ("/a//", "/a/"), ("/caf%C3%A9", "/café"),
-        ("/100%25", "/100%"), ("/...", "/..."), ("/a/..b", "/a/..b"), ("/.", "/"), ("/a/../", "/"),
+        ("/100%25", "/100%"), ("/a%2fb", "/a%2Fb"), ("/a/%2e%2e/b%2Fc", "/b%2Fc"), ("/a%2F...%2fb/", "/a%2F...%2Fb/"),
+        ("/a%25%2F2F", "/a%%2F2F"), ("/...", "/..."), ("/a/..b", "/a/..b"), ("/.", "/"), ("/a/../", "/"),
     ])
     func `have one form`(requested: String, form: String) throws {
         #expect(try MediaPath(requested).text == form)
@@ -18,8 +20,10 @@ import Testing
     @Test(arguments: [
         ("", MediaPathError.notAbsolute), ("live/x", .notAbsolute), ("http://host/live", .notAbsolute),
         ("*", .notAbsolute),
-        ("/..", .aboveRoot), ("/a/../../b", .aboveRoot), ("/%2e%2e/a", .aboveRoot), ("/a%2fb", .encodedSlash),
-        ("/a%2Fb", .encodedSlash), ("/a\\b", .backslash), ("/a%5cb", .backslash), ("/a%00", .controlCharacter),
+        ("/..", .aboveRoot), ("/a/../../b", .aboveRoot), ("/%2e%2e/a", .aboveRoot), ("/a%2f", .encodedSlash),
+        ("/%2Fb", .encodedSlash), ("/a%2F%2fb", .encodedSlash), ("/a%2f/b", .encodedSlash), ("/a%2F..", .encodedSlash),
+        ("/..%2Fa", .encodedSlash), ("/a%2f%2e/b", .encodedSlash), ("/x%2F%2E%2e%2Fb/../c", .encodedSlash),
+        ("/a\\b", .backslash), ("/a%5cb", .backslash), ("/a%00", .controlCharacter),
         ("/a%0d%0ab", .controlCharacter), ("/a\nb", .controlCharacter), ("/a%7f", .controlCharacter),
         ("/a%2541", .encodedTwice), ("/a%252e%252e/b", .encodedTwice), ("/a%252fb", .encodedTwice),
         ("/vod/film.m3u8%3f", .encodedDelimiter), ("/vod/film.m3u8%3Fx=1", .encodedDelimiter),
@@ -45,6 +49,32 @@ import Testing
         var catalogue = Catalogue()
         try catalogue.add(Catalogue.Entry(key: .path(try PathPattern(pattern)), protection: .none))
         #expect((catalogue.entry(path: try MediaPath(path)) != nil) == expected)
+    }
+
+    /// A server that decodes a slash before it splits a path serves the file of the other reading.
+    @Test(arguments: [
+        ("/live/tnt/a%2Fb.ts", "/live/tnt/"), ("/live/tnt/a%2fb.ts", "/live/tnt/"),
+        ("/live/tnt/a/b%2Fc%2Fd", "/live/tnt/"),
+        ("/live/tnt/free%2Fa.ts", nil), ("/live/tnt%2Fa.ts", nil), ("/live%2Ftnt/a.ts", nil),
+        ("/live/tnt/x%2Fy.m3u8", nil),
+        ("/live/tnt/q%2Fr.mp4", "/live/tnt/q%2Fr.mp4"), ("/live/tnt/q/r.mp4", "/live/tnt/"), ("/other%2Fa.ts", ""),
+    ])
+    func `with an encoded slash have an entry if both readings have it`(requested: String, pattern: String?) throws {
+        var catalogue = Catalogue()
+        for (pattern, isProtected) in [
+            ("/live/tnt/", true), ("/live/tnt/free/", false), ("/live/tnt/x/*.m3u8", false),
+            ("/live/tnt/q%2Fr.mp4", true),
+        ] {
+            let resource = Catalogue.Entry.Protection.resource(try MediaResource("TNT"), requestor: "REF30")
+            let protection = isProtected ? resource : .none
+            try catalogue.add(Catalogue.Entry(key: .path(try PathPattern(pattern)), protection: protection))
+        }
+        switch catalogue.find(requested[...]) {
+        case .entry(let entry): #expect(entry.key.text == pattern)
+        case .unknown: #expect(pattern == "")
+        case .invalidPath(let fault): #expect(pattern == nil && fault == .encodedSlash)
+        case .hostMissing: Issue.record("no entry has hosts")
+        }
     }
 
     @Test(arguments: [

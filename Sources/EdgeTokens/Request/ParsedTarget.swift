@@ -120,7 +120,7 @@ package struct ParsedTarget: Sendable {
     /// Calls `body` with the rest of each path segment that begins with a prefix.
     package func forEachValue(segment prefix: String, _ body: (Substring) -> Void) {
         sentPath.forEachPart(of: UInt8(ascii: "/")) { segment in
-            if segment.hasBytePrefix(prefix) { body(segment.droppingBytes(prefix.utf8.count)) }
+            if let length = segment.utf8.span.lengthOfTokenPrefix(prefix) { body(segment.droppingBytes(length)) }
         }
     }
 }

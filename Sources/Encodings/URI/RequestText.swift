@@ -14,6 +14,26 @@ extension Span<UInt8> {
     package func hasPrefix(_ prefix: Span<UInt8>) -> Bool {
         count >= prefix.count && extracting(..<prefix.count).hasSameBytes(as: prefix)
     }
+
+    /// Returns the length of the prefix of a token at the beginning of this path segment, in bytes; `nil` if the segment begins otherwise.
+    ///
+    /// A tilde may be percent-encoded, as older libraries of clients do (RFC 3986 §2.3).
+    package func lengthOfTokenPrefix(_ prefix: String) -> Int? {
+        let prefix = prefix.utf8.span
+        if hasPrefix(prefix) { return prefix.count }
+        var (place, read) = (0, 0)
+        while read < prefix.count {
+            if prefix[read] == UInt8(ascii: "~"), percentEncodedByte(at: place) == prefix[read] {
+                place += 3
+            } else if place < count, self[place] == prefix[read] {
+                place += 1
+            } else {
+                return nil
+            }
+            read += 1
+        }
+        return place
+    }
 }
 
 extension Substring {

@@ -26,22 +26,29 @@ package enum URIPath {
     package struct Permissions: OptionSet, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
-        /// A slash that is percent-encoded, which is decoded.
+        /// A slash that is percent-encoded, which is decoded. Otherwise it stays encoded, as a part of its segment.
         package static let encodedSlash = Permissions(rawValue: 1)
         /// A semicolon.
         package static let parameters = Permissions(rawValue: 2)
     }
 
+    /// An encoded slash, as a decoded path has it: nothing else is decoded to that, because a path that is encoded twice is a fault.
+    package static let encodedSlash: StaticString = "%2F"
+
     /// Decodes one level of percent-encoding, up to the query.
+    ///
+    /// An encoded slash is a part of its segment (RFC 3986 §2.2), and stays ``encodedSlash``. Some servers decode it before they split a
+    /// path: what they would take for an empty or dot segment is a fault, and whoever looks a path up looks up their reading too
+    /// (``splitAtEncodedSlashes(_:)``).
     package static func decode(_ bytes: Span<UInt8>, permitting permitted: Permissions = []) throws(Fault) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)
         var place = 0
-        while place < bytes.count {
+        var hasEncodedSlash = false
+        while place < bytes.count, bytes[place] != UInt8(ascii: "?") {
             var byte = bytes[place]
             var isEncoded = false
             switch byte {
-            case UInt8(ascii: "?"): return decoded
             case UInt8(ascii: "#"): throw .fragment
             case UInt8(ascii: "%"):
                 guard let encoded = bytes.percentEncodedByte(at: place) else { throw .badEncoding }
@@ -53,7 +60,10 @@ package enum URIPath {
             switch byte {
             case 0x00...0x1F, 0x7F: throw .controlCharacter
             case UInt8(ascii: "\\"): throw .backslash
-            case UInt8(ascii: "/") where isEncoded && !permitted.contains(.encodedSlash): throw .encodedSlash
+            case UInt8(ascii: "/") where isEncoded && !permitted.contains(.encodedSlash):
+                decoded.append(encodedSlash)
+                hasEncodedSlash = true
+                continue
             // A server that decodes before it splits a target takes the rest for a query or a fragment.
             case UInt8(ascii: "?") where isEncoded, UInt8(ascii: "#") where isEncoded: throw .encodedDelimiter
             case UInt8(ascii: ";") where !permitted.contains(.parameters): throw .parameters
@@ -62,7 +72,39 @@ package enum URIPath {
             // A double-encoded path names another file to a server that decodes twice.
             if decoded.count >= 3, decoded.span.percentEncodedByte(at: decoded.count - 3) != nil { throw .encodedTwice }
         }
+        if hasEncodedSlash { try demandUsualSegments(decoded.span) }
         return decoded
+    }
+
+    /// Throws if a part of a segment, between slashes of which one is encoded, is empty or a dot segment to a server that decodes first.
+    package static func demandUsualSegments(_ path: Span<UInt8>) throws(Fault) {
+        var (start, place, isAfterEncoded) = (0, 0, false)
+        while true {
+            let isEncoded = path.percentEncodedByte(at: place) == UInt8(ascii: "/")
+            guard place == path.count || isEncoded || path[place] == UInt8(ascii: "/") else {
+                place += 1
+                continue
+            }
+            if isEncoded || isAfterEncoded {
+                let part = path.extracting(start..<place)
+                guard part.count > 0, dots(of: part) == 0 else { throw .encodedSlash }
+            }
+            guard place < path.count else { return }
+            place += isEncoded ? 3 : 1
+            (start, isAfterEncoded) = (place, isEncoded)
+        }
+    }
+
+    /// Returns a decoded path as a server has it that decodes slashes before it splits; `nil` if it has no ``encodedSlash``.
+    package static func splitAtEncodedSlashes(_ path: Span<UInt8>) -> [UInt8]? {
+        var split: [UInt8] = []
+        var place = 0
+        while place < path.count {
+            let isEncoded = path.percentEncodedByte(at: place) == UInt8(ascii: "/")
+            split.append(isEncoded ? UInt8(ascii: "/") : path[place])
+            place += isEncoded ? 3 : 1
+        }
+        return split.count == path.count ? nil : split
     }
 
     /// Removes empty and dot segments of a path that begins with a slash. A trailing slash stays.

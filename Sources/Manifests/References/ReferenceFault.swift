@@ -12,7 +12,7 @@ package enum ReferenceFault: String, Error, Hashable, Sendable, CaseIterable {
     case badHost = "the host or port of a reference is not in a form that all players read alike"
     case badEncoding = "a reference has a percent sign that encodes nothing"
     case encodedTwice = "the path of a reference is percent-encoded twice"
-    case encodedSlash = "the path of a reference has an encoded slash"
+    case encodedSlash = "the path of a reference has an encoded slash beside an empty or dot segment"
     case encodedDelimiter = "the path of a reference has an encoded ? or #"
     case encodedGrant = "the path of a reference has an encoded segment of a grant"
     case emptySegment = "the path of a reference has an empty segment, with which no gate reads a grant in a segment"

@@ -10,12 +10,14 @@ extension ReferenceParts {
     func check(_ bytes: Span<UInt8>, isTemplate: Bool) throws(ReferenceFault) {
         let end = query?.upperBound ?? path.upperBound
         var (place, decoded) = (path.lowerBound, path.lowerBound)
+        var hasEncodedSlash = false
         while place < bytes.count {
             switch bytes[place] {
             case 0...0x20, 0x7F: throw .controlCharacter
             case UInt8(ascii: "\\"): throw .backslash
             case UInt8(ascii: "%") where place < end:
-                guard bytes.percentEncodedByte(at: place) != nil else { throw .badEncoding }
+                guard let byte = bytes.percentEncodedByte(at: place) else { throw .badEncoding }
+                if place < path.upperBound, byte == UInt8(ascii: "/") { hasEncodedSlash = true }
                 if place < path.upperBound, place >= decoded {
                     // What stands between two identifiers is decoded at once.
                     let dollar = isTemplate ? bytes.firstIndex(of: UInt8(ascii: "$"), from: place) : nil
@@ -27,6 +29,12 @@ extension ReferenceParts {
             default: place += 1
             }
         }
+        guard hasEncodedSlash else { return }
+        do throws(URIPath.Fault) {
+            try URIPath.demandUsualSegments(bytes.extracting(path))
+        } catch {
+            throw ReferenceFault(error)
+        }
     }
 }
 
@@ -34,7 +42,8 @@ extension Span<UInt8> {
     /// Throws if servers decode this part of a path in different ways.
     fileprivate func demandOneDecoding() throws(ReferenceFault) {
         do throws(URIPath.Fault) {
-            _ = try URIPath.decode(self, permitting: .parameters)
+            // The parts beside an encoded slash are looked at when the whole path is known.
+            _ = try URIPath.decode(self, permitting: [.parameters, .encodedSlash])
         } catch {
             throw ReferenceFault(error)
         }

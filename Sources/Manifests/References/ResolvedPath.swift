@@ -52,7 +52,7 @@ struct ResolvedPath {
 extension Span<UInt8> {
     /// Returns true if this segment carries a grant.
     fileprivate func isGrant(_ prefix: String) throws(ReferenceFault) -> Bool {
-        if hasPrefix(prefix) { return true }
+        if lengthOfTokenPrefix(prefix) != nil { return true }
         guard !hasEncodedPrefix(prefix) else { throw .encodedGrant }
         return false
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 public import MediaResources
 
 /// A map from media ids and stream paths to the resource that a token must be good for.
@@ -79,7 +80,16 @@ public struct Catalogue: Sendable {
     /// Looks up a path in canonical form.
     func find(_ path: MediaPath, host: Substring?) -> Finding {
         if hasHosts, host == nil { return .hostMissing }
-        return entry(path: path, host: host).map { .entry($0) } ?? .unknown
+        let entry = entry(path: path, host: host)
+        guard !path.hasEncodedSlash || isMeant(entry, by: path, host) else { return .invalidPath(.encodedSlash) }
+        return entry.map { .entry($0) } ?? .unknown
+    }
+
+    /// True if an entry is that of a path with an encoded slash, whether the origin decodes slashes before it splits the path or not: if both
+    /// readings have it, or if its author has written the slash.
+    private func isMeant(_ entry: Entry?, by path: MediaPath, _ host: Substring?) -> Bool {
+        if let key = entry?.key, key.text.hasBytes(of: "\(URIPath.encodedSlash)") { return true }
+        return entry == self.entry(path: MediaPath(splitting: path), host: host)
     }
 
     /// True if one entry decides about all files of the folder that a path is in.

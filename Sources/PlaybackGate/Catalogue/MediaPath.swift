@@ -6,6 +6,9 @@ internal import MediaResources
 
 /// A stream path in canonical form: percent-decoded once, without empty and dot segments.
 ///
+/// An encoded slash stays `%2F`, as a part of its segment (RFC 3986 §2.2). The catalogue refuses a path that is another entry's to a server
+/// that decodes slashes first, unless the entry's pattern has `%2F` too.
+///
 /// A path that an origin may interpret differently from the gate is rejected. Otherwise the rules of an unprotected file
 /// could give access to a protected one.
 ///
@@ -16,6 +19,8 @@ public struct MediaPath: Hashable, Sendable {
 
     /// The path. It shares the storage of the requested text if that is already canonical.
     let characters: Substring
+    /// True if there is an encoded slash.
+    let hasEncodedSlash: Bool
 
     /// The maximum size of a path as requested, with its query, in bytes.
     public static let maximumSize = URIPath.maximumSize
@@ -41,13 +46,14 @@ public struct MediaPath: Hashable, Sendable {
         guard bytes.count <= Self.maximumSize else { throw .tooLong }
         guard !bytes.isEmpty, bytes[0] == UInt8(ascii: "/") else { throw .notAbsolute }
         if URIPath.isPlain(bytes) {
-            characters = requested
+            (characters, hasEncodedSlash) = (requested, false)
             return
         }
         if let end = Self.plainLength(bytes) {
             let text = requested.utf8
             // A slice of a text costs more than all else here.
             characters = end == bytes.count ? requested : requested[..<text.index(text.startIndex, offsetBy: end)]
+            hasEncodedSlash = false
             return
         }
         let decoded: [UInt8]
@@ -63,6 +69,14 @@ public struct MediaPath: Hashable, Sendable {
         let isWhole = resolved.count == decoded.count || String(validating: decoded, as: UTF8.self) != nil
         guard isWhole, let text = String(validating: resolved, as: UTF8.self) else { throw .notUTF8 }
         characters = text[...]
+        hasEncodedSlash = URIPath.splitAtEncodedSlashes(resolved.span) != nil
+    }
+
+    /// Creates the path as a server has it that decodes slashes before it splits a path; the same if there is no encoded one.
+    init(splitting path: MediaPath) {
+        let split = path.hasEncodedSlash ? URIPath.splitAtEncodedSlashes(path.characters.utf8.span) : nil
+        characters = split.map { String(decoding: $0, as: UTF8.self)[...] } ?? path.characters
+        hasEncodedSlash = false
     }
 
     /// The accepted spellings of a path.
@@ -113,7 +127,7 @@ public enum MediaPathError: String, Error, Sendable, CaseIterable {
     case badEncoding = "path_bad_encoding"
     /// The path is double-encoded.
     case encodedTwice = "path_encoded_twice"
-    /// A slash that is percent-encoded.
+    /// A slash that is percent-encoded, beside an empty or dot segment, or where a server that decodes it serves another entry's file.
     case encodedSlash = "path_encoded_slash"
     /// A `?` or `#` that is percent-encoded: some servers decode it before they look for the end of the path.
     case encodedDelimiter = "path_encoded_delimiter"

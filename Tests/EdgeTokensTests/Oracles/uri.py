@@ -43,8 +43,12 @@ def without_dots(path):
 
 
 def normal_path(path):
-    if not path.startswith(b"/") or re.search(rb"%(?![0-9A-Fa-f]{2})|%2[Ff]|\\|%5[Cc]|;|%3[Bb]|#", path):
+    if not path.startswith(b"/") or re.search(rb"%(?![0-9A-Fa-f]{2})|\\|%5[Cc]|;|%3[Bb]|#", path):
         return None
+    for segment in path.split(b"/"):
+        parts = re.split(b"%2[Ff]", segment)
+        if len(parts) > 1 and any(decoded(part) in (b"", b".", b"..") for part in parts):
+            return None
     plain = decoded(path)
     if re.search(rb"[\x00-\x1f\x7f]|%[0-9A-Fa-f]{2}", plain):
         return None
