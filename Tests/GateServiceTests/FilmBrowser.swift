@@ -71,10 +71,11 @@ final class FilmBrowser: Sendable {
     /// What the tabs have told: of their ends, and of what they were doing last.
     private let told = Mutex<(reports: [String: String], states: [String: String])>(([:], [:]))
 
-    /// What all pages have. The fragment of a page has the number of the tab, the speed, the stream's seconds or 0, and the URL.
+    /// What all pages have. The fragment of a page has the number of the tab, the speed, the stream's seconds or 0, the time
+    /// at which the viewer goes back to its beginning or 0, and the URL.
     private static let page = """
         <!DOCTYPE html><link rel="icon" href="data:,"><video muted autoplay></video><script>
-        const [tab, speed, seconds, ...rest] = location.hash.slice(1).split(',')
+        const [tab, speed, seconds, turn, ...rest] = location.hash.slice(1).split(',')
         const url = rest.join(','), isDASH = url.includes('.mpd'), video = document.querySelector('video')
         const tell = (kind, text) => fetch(`/page/${kind}/${tab}/` + String(text).replace(/[^A-Za-z0-9_.-]/g, '-'))
         const report = text => tell('report', text)
@@ -85,9 +86,11 @@ final class FilmBrowser: Sendable {
                 if (responseStatus >= 400 && name.includes('/film/')) report(`${responseStatus}-of-${name.split('/').pop()}`)
         })
         refusals.observe({ type: 'resource', buffered: true })
+        let hasTurned = !(turn > 0)
         // A player sometimes stops a few milliseconds before the end, with everything loaded.
         const look = () => {
             const seen = video.played, end = video.duration
+            if (!hasTurned && video.currentTime > turn) { hasTurned = true; video.currentTime = 0.2 }
             if (!(end > 0 && video.currentTime > end - 0.1)) return
             // To a player, a live stream may end where its playlist ends now.
             if (end < seconds - 0.5) return
@@ -157,6 +160,7 @@ final class FilmBrowser: Sendable {
     /// Opens the page of an edge in a browser of its own, without cookies, which plays a URL.
     ///
     /// - Parameter seconds: The duration of a live stream, in seconds; 0 if its manifest says it from the beginning.
+    /// - Parameter turn: The time at which the viewer goes back to the beginning, in seconds; 0 for never.
     /// - Parameter hasCookies: False to switch cookies off in the browser; the report then ends in `-without-cookies`.
     func open(
         _ url: String,
@@ -164,6 +168,7 @@ final class FilmBrowser: Sendable {
         at edge: RunningEdge,
         speed: Int = 1,
         lasting seconds: Int = 0,
+        turningAt turn: Int = 0,
         hasCookies: Bool = true
     ) throws -> Tab {
         let number = told.withLock { told in
@@ -183,7 +188,7 @@ final class FilmBrowser: Sendable {
             "--no-first-run",
             "--autoplay-policy=no-user-gesture-required", "--user-data-dir=\(folder.path)",
         ]
-        let page = "http://\(edge.address)/page/\(player.rawValue).html#\(number),\(speed),\(seconds),\(url)"
+        let page = "http://\(edge.address)/page/\(player.rawValue).html#\(number),\(speed),\(seconds),\(turn),\(url)"
         return Tab(self, number, folder, try Program(chromium, options + [page], log: folder.file("log")))
     }
 

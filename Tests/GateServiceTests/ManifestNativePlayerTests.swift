@@ -21,13 +21,12 @@ import Testing
         try await EdgeProxy.nginx.withManifests(mode: mode, use: player.use) { (gate, proxy) throws in
             let start = gate.now
             let asked = Mutex<[String]>([])
-            let window = SlidingWindow(of: ManifestStream.count, version: 3, header: key, suffix: "ts")
+            let live = LivePlaylist.window(of: ManifestStream.count, version: 3, header: String(key), suffix: "ts")
             proxy.origin.serve { path in
                 asked.withLock { $0.append(path) }
-                window.hear(path)
-                guard path == "/film/tnt/live.m3u8" else { return stream.files[path] }
+                live.hear(path)
                 // Each step takes six seconds of the gate's time.
-                return window.playlist { gate.now = gate.now.adding(seconds: 6) }
+                return live.answer(path) { gate.now = gate.now.adding(seconds: 6) } ?? stream.files[path]
             }
             let token = try gate.filmToken("one").percentEncoded
             let run = try player.play("http://\(proxy.address)/film/tnt/live.m3u8?token=\(token)", in: folder)
