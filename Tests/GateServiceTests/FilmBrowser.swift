@@ -6,7 +6,7 @@ import GateTestSupport
 import Synchronization
 import Testing
 
-/// The players of web pages, in headless Chromium. A page is served by the edge, and tells the origin what it has seen.
+/// The players of web pages, in headless Chromium, and what WebKitGTK has of its own for HLS. A page is served by the edge, and tells the origin what it has seen.
 final class FilmBrowser: Sendable {
     /// A player, as PyPI has it: `scripts/setup test` fetches it for tests alone.
     enum Player: String, CaseIterable, Sendable {
@@ -16,14 +16,17 @@ final class FilmBrowser: Sendable {
         case hls15, hls16
         /// dash.js 5, for DASH.
         case dash
+        /// `<video src=…>` of WebKitGTK, whose requests GStreamer makes: the nearest to Safari that runs here.
+        case webKit = "webkit"
 
-        /// The script in the packages.
-        fileprivate var file: String {
+        /// The script in the packages; `nil` for none.
+        fileprivate var file: String? {
             switch self {
             case .videoJS: "streamlit_component_video/frontend/video.min.js"
             case .hls15: "mediaforge/web/static/hls.min.js"
             case .hls16: "gradio/templates/frontend/assets/hls-DKvqWxTe.js"
             case .dash: "ei/web/vendor/dashjs.js"
+            case .webKit: nil
             }
         }
 
@@ -60,6 +63,15 @@ final class FilmBrowser: Sendable {
                 const player = MediaPlayer().create()
                 player.on('error', event => report('error-' + event.error.message))
                 player.initialize(video, url, true)
+                </script>
+                """
+            case .webKit:
+                """
+                <script>
+                video.addEventListener('error', () => report('error-' + video.error.message))
+                // GStreamer leaves out what the last reload of a live playlist shows.
+                video.addEventListener('ended', () => report(`part-ended-${Math.round(video.currentTime)}`))
+                video.src = url
                 </script>
                 """
             }
@@ -116,8 +128,18 @@ final class FilmBrowser: Sendable {
 
     /// True if Chromium and the players are installed. Otherwise tests are skipped; in continuous integration they fail.
     static var isInstalled: Bool {
-        let hasPlayers = Player.allCases.allSatisfy { Program.player($0.file) != nil }
-        return Requirement.isMet(Program.installed("chromium") != nil && hasPlayers)
+        let hasPlayers = Player.allCases.compactMap(\.file).allSatisfy { Program.player($0) != nil }
+        let hasBrowsers = Program.installed("chromium") != nil && miniBrowser != nil && Program.installed("Xvfb") != nil
+        return Requirement.isMet(hasPlayers && hasBrowsers)
+    }
+
+    /// The browser of WebKitGTK; `nil` if it is not installed.
+    private static var miniBrowser: String? {
+        let folder = "/usr/lib"
+        let machines = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return machines.map { "\(folder)/\($0)/webkit2gtk-4.1/MiniBrowser" }.first {
+            FileManager.default.isExecutableFile(atPath: $0)
+        }
     }
 
     /// Returns Chromium with the players, which `scripts/setup test` installs.
@@ -125,7 +147,8 @@ final class FilmBrowser: Sendable {
         let chromium = try #require(Program.installed("chromium"), "chromium is not installed: run scripts/setup test")
         var scripts: [Player: [UInt8]] = [:]
         for player in Player.allCases {
-            let path = try #require(Program.player(player.file), "\(player) is not installed: run scripts/setup test")
+            guard let file = player.file else { continue }
+            let path = try #require(Program.player(file), "\(player) is not installed: run scripts/setup test")
             var script = [UInt8](try #require(FileManager.default.contents(atPath: path)))
             // The package does not export the class of its hls.js.
             if player == .hls16 { script += "\nexport { Cu as Hls }\n".utf8 }
@@ -140,9 +163,9 @@ final class FilmBrowser: Sendable {
     /// The given files, and those of the pages.
     func files(with files: [String: [UInt8]]) -> [String: [UInt8]] {
         var files = files
-        for (player, script) in scripts {
+        for player in Player.allCases {
             files["/page/\(player.rawValue).html"] = [UInt8]((Self.page + player.page).utf8)
-            files["/page/\(player.rawValue).js"] = script
+            files["/page/\(player.rawValue).js"] = scripts[player]
         }
         return files
     }
@@ -177,6 +200,8 @@ final class FilmBrowser: Sendable {
             return number
         }
         let folder = try TemporaryFolder()
+        let page = "http://\(edge.address)/page/\(player.rawValue).html#\(number),\(speed),\(seconds),\(turn),\(url)"
+        if player == .webKit { return try openWebKit(page, number, folder, hasCookies: hasCookies) }
         if !hasCookies {
             let profile = folder.file("Default")
             try FileManager.default.createDirectory(atPath: profile, withIntermediateDirectories: false)
@@ -188,8 +213,28 @@ final class FilmBrowser: Sendable {
             "--no-first-run",
             "--autoplay-policy=no-user-gesture-required", "--user-data-dir=\(folder.path)",
         ]
-        let page = "http://\(edge.address)/page/\(player.rawValue).html#\(number),\(speed),\(seconds),\(turn),\(url)"
-        return Tab(self, number, folder, try Program(chromium, options + [page], log: folder.file("log")))
+        return Tab(self, number, folder, [try Program(chromium, options + [page], log: folder.file("log"))])
+    }
+
+    /// Opens a page in WebKitGTK, which has no headless mode: on a display of its own.
+    private func openWebKit(_ page: String, _ tab: String, _ folder: TemporaryFolder, hasCookies: Bool) throws -> Tab {
+        let browser = try #require(Self.miniBrowser, "WebKitGTK is not installed: run scripts/setup test")
+        let xvfb = try #require(Program.installed("Xvfb"), "Xvfb is not installed: run scripts/setup test")
+        let env = try #require(Program.installed("env"))
+        let screen = try Program(xvfb, ["-displayfd", "1", "-screen", "0", "640x480x24"], log: folder.file("display"))
+        // It prints the number of the display, and complaints about those that others have.
+        let number = { screen.output.split(separator: "\n").first { $0.allSatisfy(\.isNumber) } }
+        #expect(eventually { number() != nil || !screen.isRunning })
+        let display = try #require(number(), "\(screen.output)")
+        let program = try Program(
+            env,
+            [
+                "HOME=\(folder.path)", "DISPLAY=:\(display)", "WEBKIT_GST_ENABLE_HLS_SUPPORT=1", browser,
+                "--autoplay-policy=allow", "--cookies-policy=\(hasCookies ? "always" : "never")", page,
+            ],
+            log: folder.file("log")
+        )
+        return Tab(self, tab, folder, [program, screen])
     }
 
     /// A browser that plays one URL. It ends with this object.
@@ -197,13 +242,14 @@ final class FilmBrowser: Sendable {
         private let browser: FilmBrowser
         private let number: String
         private let folder: TemporaryFolder
-        private let program: Program
+        /// The browser, and what it needs.
+        private let programs: [Program]
 
-        fileprivate init(_ browser: FilmBrowser, _ number: String, _ folder: TemporaryFolder, _ program: Program) {
+        fileprivate init(_ browser: FilmBrowser, _ number: String, _ folder: TemporaryFolder, _ programs: [Program]) {
             self.browser = browser
             self.number = number
             self.folder = folder
-            self.program = program
+            self.programs = programs
         }
 
         /// Waits for the report: `part-PIECES-SECONDS`, or `whole-SECONDS` if it has played all of the stream, in one piece, and no request failed.
@@ -213,14 +259,16 @@ final class FilmBrowser: Sendable {
             let state = browser.told.withLock { $0.states[number] } ?? "not begun"
             #expect(
                 isDone,
-                "time, end and number of what is buffered, ready, network, paused: \(state)\n\(program.output.suffix(500))"
+                "time, end and number of what is buffered, ready, network, paused: \(state)\n\(programs.first?.output.suffix(500) ?? "")"
             )
             return report()
         }
 
         deinit {
-            program.signal(SIGTERM)
-            #expect(throws: Never.self) { try program.waitUntilExit(within: 20) }
+            for program in programs {
+                program.signal(SIGTERM)
+                #expect(throws: Never.self) { try program.waitUntilExit(within: 20) }
+            }
         }
     }
 }

@@ -57,7 +57,10 @@ import Testing
     @Test(
         .needs(.nginx),
         .needsFilmBrowser,
-        arguments: [(ManifestStream.Kind.renditions, "videojs"), (.packaged, "hls16"), (.periods, "dash")],
+        arguments: [
+            (ManifestStream.Kind.renditions, "videojs"), (.packaged, "hls16"), (.periods, "dash"),
+            (.packaged, "webkit"),
+        ],
         ["segment", "query"]
     )
     fileprivate func `is seen as a whole in a browser that keeps none`(
@@ -79,7 +82,7 @@ import Testing
                 url,
                 in: player,
                 at: proxy,
-                speed: player == .videoJS ? 16 : 2,
+                speed: [.videoJS: 16, .webKit: 1][player] ?? 2,
                 hasCookies: false
             )
             let report = try tab.report(within: 60)

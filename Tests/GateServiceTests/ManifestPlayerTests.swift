@@ -20,7 +20,9 @@ import Testing
     }
 
     /// A single live playlist with a window of six segments. The first answer to it is a multivariant one.
-    @Test(arguments: [("hls15", "query"), ("hls16", "segment"), ("videojs", "segment")])
+    @Test(arguments: [
+        ("hls15", "query"), ("hls16", "segment"), ("videojs", "segment"), ("webkit", "query"), ("webkit", "segment"),
+    ])
     func `is seen by a playlist that was never named by a multivariant one`(name: String, mode: String) async throws {
         let player = try #require(FilmBrowser.Player(rawValue: name))
         let (chromium, stream) = (try FilmBrowser.installed(), try Self.hls.get())
