@@ -74,7 +74,7 @@ public struct MediaPath: Hashable, Sendable {
 
     /// Creates the path as a server has it that decodes slashes before it splits a path; the same if there is no encoded one.
     init(splitting path: MediaPath) {
-        let split = path.hasEncodedSlash ? URIPath.splitAtEncodedSlashes(path.characters.utf8.span) : nil
+        let split = URIPath.splitAtEncodedSlashes(path.characters.utf8.span)
         characters = split.map { String(decoding: $0, as: UTF8.self)[...] } ?? path.characters
         hasEncodedSlash = false
     }
