@@ -43,7 +43,10 @@ extension Trait where Self == ConditionTrait {
 
     /// The test needs Chromium with Video.js.
     static var needsFilmBrowser: Self {
-        .enabled(if: FilmBrowser.isInstalled, "Chromium, WebKitGTK or a player is not installed: run scripts/setup test")
+        .enabled(
+            if: FilmBrowser.isInstalled,
+            "Chromium, WebKitGTK or a player is not installed: run scripts/setup test"
+        )
     }
 
     /// The test needs Traffic Server with `uri_signing`.

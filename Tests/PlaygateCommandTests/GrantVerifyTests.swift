@@ -49,7 +49,7 @@ import Testing
         Row("E1 at another host", "grant_uri_mismatch catu", ["--url", "https://other.example/live/tnt/a"]),
         Row("E1 at an unknown host", "grant_context_missing catu", ["--url", "/live/tnt/a"]),
         Row("E1 with an encoded slash", nil, ["--url", "https://cdn.example/live/tnt/a%2Fb"]),
-        Row("E1 with dots beside an encoded slash", "grant_uri_mismatch -", ["--url", "https://cdn.example/live/tnt/a%2F../b"]),
+        Row("E1 with encoded dots", "grant_uri_mismatch -", ["--url", "https://cdn.example/live/tnt/a%2F../b"]),
         Row("E1 in capitals and with dots", nil, ["--url", "HTTPS://CDN.Example:443/live/x/../tnt/%61?b#c"]),
         Row("E1 just before its end", nil, GrantSample.live + ["--at", "1925000419"]),
         Row("E1 at its end", "grant_expired exp", GrantSample.live + ["--at", "1925000420"]),
