@@ -84,6 +84,8 @@ extension Target {
             return demand(path == nil, "\(text.debugDescription) is a path, and no URI")
         }
         guard let path else { return demand(false, "\(text.debugDescription) is a URI, and no path") }
+        // What a URI may not contain is encoded, which makes it longer.
+        guard uri.path.utf8.count <= MediaPath.maximumSize else { return }
         demand((try? MediaPath(uri.path)) == path, "another path: \(uri.path)")
         let query = uri.query.map { $0.isEmpty ? "" : "?" + $0 } ?? ""
         let whole = uri.path + query

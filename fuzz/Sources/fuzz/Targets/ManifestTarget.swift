@@ -16,11 +16,10 @@ extension Target {
         guard manifest.firstRange(of: Array(longGrant.utf8)) == nil, let rules = rulesOfManifest(choice, isMoved: true),
             let output = try? format.rewrite(manifest.span, rules: rules)
         else { return }
-        let text = String(decoding: output, as: UTF8.self).replacing("{$playgate}", with: longGrant)
-        for reference in text.split(whereSeparator: {
-            "\"'<>\n\r \t".unicodeScalars.contains($0.unicodeScalars.first ?? " ")
-        })
-        where reference.contains(longGrant) {
+        let written = String(decoding: output, as: UTF8.self)
+        // Other formats have no variables.
+        let text = format == .hls ? written.replacing("{$playgate}", with: longGrant) : written
+        for reference in references(of: text, format) where reference.contains(longGrant) {
             demand(BrowserURL(String(reference)).isProtected("cdn.example"), "the grant goes elsewhere: \(reference)")
         }
         // What is written is for the player's URL, and so is the next rewriting.
@@ -35,6 +34,17 @@ extension Target {
         } catch {
             // The grants make it longer.
             demand(error.code == .tooLarge, "refused when rewritten again: \(error)")
+        }
+    }
+
+    /// Returns what may be references: whole lines of a playlist, values of its tags, and what stands between delimiters elsewhere.
+    private static func references(of text: String, _ format: ManifestFormat) -> [Substring] {
+        let lines = text.split(whereSeparator: \.isNewline)
+        return switch format {
+        case .hls: lines.flatMap { $0.hasPrefix("#") ? $0.split(separator: "\"") : [$0] }
+        case .thumbnails: lines
+        case .steering: text.split(separator: "\"")
+        case .dash: text.split { "\"'<>\n\r \t".unicodeScalars.contains($0.unicodeScalars.first ?? " ") }
         }
     }
 

@@ -29,7 +29,15 @@ extension Target {
 
     private static func encode(_ path: String, _ isEncoded: (UInt8) -> Bool) -> String {
         var encoded: [UInt8] = []
-        for byte in path.utf8 {
+        var rest = Array(path.utf8)[...]
+        while let byte = rest.first {
+            // An encoded slash is encoded already.
+            if rest.starts(with: "%2F".utf8) {
+                encoded += rest.prefix(3)
+                rest = rest.dropFirst(3)
+                continue
+            }
+            rest = rest.dropFirst()
             guard isEncoded(byte) else {
                 encoded.append(byte)
                 continue
@@ -59,12 +67,14 @@ extension Target {
                 continue
             }
             guard let high = digit(place + 1), let low = digit(place + 2) else { return nil }
-            guard !"/?#".utf8.contains(high << 4 | low) else { return nil }
-            decoded.append(high << 4 | low)
+            let byte = high << 4 | low
+            guard !"?#".utf8.contains(byte), byte != encodedSlash else { return nil }
+            decoded.append(byte == UInt8(ascii: "/") ? encodedSlash : byte)
             place += 3
         }
         guard !decoded.contains(where: { $0 < 0x20 || $0 == 0x7F || "\\;".utf8.contains($0) }) else { return nil }
-        guard String(validating: decoded, as: UTF8.self) != nil else { return nil }
+        let split = decoded.map { $0 == encodedSlash ? UInt8(ascii: "/") : $0 }
+        guard String(validating: split, as: UTF8.self) != nil else { return nil }
         for place in decoded.indices.dropLast(2) where decoded[place] == UInt8(ascii: "%") {
             let digits = decoded[place + 1...place + 2]
             if digits.allSatisfy({ $0 < 0x80 && Character(Unicode.Scalar($0)).isHexDigit }) { return nil }
@@ -73,6 +83,12 @@ extension Target {
         let segments = decoded.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
         var isFolder = false
         for segment in segments {
+            let parts = segment.split(separator: encodedSlash, omittingEmptySubsequences: false)
+            if parts.count > 1,
+                parts.contains(where: { ["", ".", ".."].contains(String(decoding: $0, as: UTF8.self)) })
+            {
+                return nil
+            }
             isFolder = segment.isEmpty || segment.elementsEqual(".".utf8) || segment.elementsEqual("..".utf8)
             if segment.elementsEqual("..".utf8) {
                 guard stack.popLast() != nil else { return nil }
@@ -80,8 +96,12 @@ extension Target {
                 stack.append(segment)
             }
         }
-        return stack.flatMap { [UInt8(ascii: "/")] + $0 } + (isFolder ? [UInt8(ascii: "/")] : [])
+        let resolved = stack.flatMap { [UInt8(ascii: "/")] + $0 } + (isFolder ? [UInt8(ascii: "/")] : [])
+        return resolved.flatMap { $0 == encodedSlash ? Array("%2F".utf8) : [$0] }
     }
+
+    /// Stands for an encoded slash: no text has this byte.
+    private static let encodedSlash: UInt8 = 0xFF
 
     /// Patterns: a catalogue with one entry finds it for exactly those paths that a simple matcher accepts.
     ///
