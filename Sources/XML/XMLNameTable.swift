@@ -3,27 +3,36 @@
 
 internal import CLibXML2
 
-/// A list of names that names from libxml2 are looked up in, by their first byte.
+/// A list of names that names from libxml2 are looked up in, by their first two bytes.
 struct XMLNameTable: Sendable {
     private let names: [StaticString]
     /// The index in the caller's list for each of `names`.
     private let indices: [Int]
-    /// The places at which the names with each first byte of ASCII begin, and the end of the last ones.
+    /// The places at which the names of each ``slot(_:_:)`` begin, and the end of the last ones.
     private let starts: [Int]
 
-    /// Creates a table of names that begin with ASCII letters.
+    /// Creates a table of names.
     init(_ list: [StaticString]) {
-        func first(_ name: StaticString) -> Int { name.withUTF8Buffer { unsafe Int($0[0] & 0x7F) } }
-        let order = list.indices.sorted { (first(list[$0]), $0) < (first(list[$1]), $1) }
+        func slot(_ name: StaticString) -> Int {
+            name.withUTF8Buffer { bytes in
+                unsafe Self.slot(bytes.first ?? 0, bytes.dropFirst().first ?? 0)
+            }
+        }
+        let order = list.indices.sorted { (slot(list[$0]), $0) < (slot(list[$1]), $1) }
         names = order.map { list[$0] }
         indices = order
-        starts = (0...128).map { byte in order.count { first(list[$0]) < byte } }
+        starts = (0...128).map { number in order.count { slot(list[$0]) < number } }
     }
+
+    /// Nearly all names of a document are not in the list: few of those in it have both bytes.
+    private static func slot(_ first: UInt8, _ second: UInt8) -> Int { Int((first &* 7 &+ second) & 0x7F) }
 
     /// Returns the index of `name`, which ends with a zero; nil if it is not in the list.
     func index(of name: UnsafePointer<xmlChar>) -> Int? {
-        let byte = Int(unsafe name.pointee & 0x7F)
-        for place in starts[byte]..<starts[byte + 1] where unsafe xmlStrEqual(name, names[place].utf8Start) != 0 {
+        let first = unsafe name.pointee
+        // The second byte may be the zero.
+        let slot = Self.slot(first, first == 0 ? 0 : unsafe name[1])
+        for place in starts[slot]..<starts[slot + 1] where unsafe xmlStrEqual(name, names[place].utf8Start) != 0 {
             return indices[place]
         }
         return nil
