@@ -41,6 +41,7 @@ struct TargetCutTests {
             ("/live/1.ts?a=b", "/live/1.ts?a=b", []),
             ("/live/1.ts?cat=X&a=b&token=Y", "/live/1.ts?a=b", ["0:X", "1:Y"]),
             ("/~cat=X/live/1.ts", "/live/1.ts", ["2:X"]), ("/live/1.ts?cat=X", "/live/1.ts", ["0:X"]),
+            ("/%7Ecat=X/live/1.ts", "/live/1.ts", ["2:X"]), ("/live/%7ecat=X/1.ts", "/live/1.ts", ["2:X"]),
             ("/live/1.ts?URISigningPackage=a.b.c", "/live/1.ts", ["3:a.b.c"]),
             ("/live/1.ts?cats=X", "/live/1.ts?cats=X", []),
         ]
@@ -56,7 +57,7 @@ struct TargetCutTests {
     @Test("A path that can be read in two ways is ambiguous, and a target that is none an error")
     func ambiguous() {
         #expect(Self.cut("/~cat=X/../live/1.ts").flags == UInt32(PLAYGATE_REQUEST_AMBIGUOUS))
-        #expect(Self.cut("/%7Ecat=X/live/1.ts").flags == UInt32(PLAYGATE_REQUEST_AMBIGUOUS))
+        #expect(Self.cut("/~c%61t=X/live/1.ts").flags == UInt32(PLAYGATE_REQUEST_AMBIGUOUS))
         for target in ["", "live", "/a b", "/a#b", "/" + String(repeating: "a", count: 25_000)] {
             #expect(Self.cut(target).result == PLAYGATE_E_ARGUMENT)
         }

@@ -6,10 +6,10 @@ import GateTestSupport
 import Synchronization
 import Testing
 
-/// The players of web pages play live streams without cookies, by one URL with a media token, for eight lives of a grant and more.
+/// The players of web pages play live streams without cookies, by one URL with a media token, for ten lives of a grant.
 @Suite(.needsFFmpeg, .needsFilmBrowser, .needs(.nginx), .serialized) struct `A live stream in the players of web pages`
 {
-    private static let segments = 14
+    private static let segments = 22
     private static let hls = Result { try FilmStream(.fragmented, segments: segments, seconds: 1) }
     private static let dash = Result { try FilmStream(.dash, segments: segments, seconds: 1) }
 
@@ -40,12 +40,12 @@ import Testing
             }
             let url = "http://\(proxy.address)/film/tnt/live.m3u8?token=\(try gate.filmToken("one").percentEncoded)"
             let tab = try chromium.open(url, in: player, at: proxy, lasting: stream.seconds, hasCookies: false)
-            let report = try tab.report(within: 60)
+            let report = try tab.report(within: 150)
             // It has come to the end, and no request failed. On a busy machine a live player skips what it is late for.
             #expect(report.hasPrefix("part-") || report.hasPrefix("whole-"), "\(report)")
             #expect(try gate.metric("playgate_manifest_requests_total{result=\"moved\"}") == 1)
             // The media token lives for 20 seconds, a grant for 10.
-            #expect(gate.now >= start.adding(seconds: 60))
+            #expect(gate.now >= start.adding(seconds: 100))
         }
     }
 
@@ -133,10 +133,10 @@ import Testing
                 turningAt: habit == .deltas ? stream.seconds - 3 : 0,
                 hasCookies: false
             )
-            let report = try tab.report(within: 90)
+            let report = try tab.report(within: 150)
             let requests = asked.withLock { $0 }
             #expect(report.hasPrefix("part-") || report.hasPrefix("whole-"), "\(report) \(requests)")
-            #expect(gate.now >= start.adding(seconds: 30))
+            #expect(gate.now >= start.adding(seconds: 70))
             switch habit {
             case .rotation: #expect(Set(requests.filter { $0.hasPrefix("key") }).count >= 5, "\(requests)")
             case .deltas:
@@ -145,7 +145,8 @@ import Testing
                 #expect(requests.contains("seg0.m4s") && requests.contains("seg1.m4s"), "\(requests)")
             case .parts:
                 #expect(requests.contains { $0.contains("_HLS_msn=") && $0.contains("_HLS_part=") }, "\(requests)")
-                #expect(requests.contains("seg13.m4s") || requests.contains("seg12.m4s"), "\(requests)")
+                let last = ["seg\(Self.segments - 1).m4s", "seg\(Self.segments - 2).m4s"]
+                #expect(!last.allSatisfy { !requests.contains($0) }, "\(requests)")
             }
         }
     }
@@ -161,7 +162,7 @@ import Testing
             let files = chromium.files(with: stream)
             let reads = Mutex(0)
             proxy.origin.serve(onRequest: { path in
-                if path.hasSuffix(".m4s") { gate.now = gate.now.adding(seconds: 7) }
+                if path.hasSuffix(".m4s") { gate.now = gate.now.adding(seconds: 4) }
                 chromium.hear(path)
             }) { path in
                 guard path == stream.start else { return files[path] }
@@ -174,11 +175,11 @@ import Testing
             }
             let url = "http://\(proxy.address)\(stream.start)?token=\(try gate.filmToken("one").percentEncoded)"
             let tab = try chromium.open(url, in: .dash, at: proxy, lasting: stream.seconds, hasCookies: false)
-            let report = try tab.report(within: 60)
+            let report = try tab.report(within: 150)
             // It has come to the end, and no request failed. On a busy machine a live player skips what it is late for.
             #expect(report.hasPrefix("part-") || report.hasPrefix("whole-"), "\(report)")
             #expect(reads.withLock { $0 } == 1)
-            #expect(gate.now >= start.adding(seconds: 50))
+            #expect(gate.now >= start.adding(seconds: 70))
         }
     }
 }
