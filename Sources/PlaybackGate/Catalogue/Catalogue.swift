@@ -81,13 +81,13 @@ public struct Catalogue: Sendable {
     func find(_ path: MediaPath, host: Substring?) -> Finding {
         if hasHosts, host == nil { return .hostMissing }
         let entry = entry(path: path, host: host)
-        guard !path.hasEncodedSlash || isMeant(entry, by: path, host) else { return .invalidPath(.encodedSlash) }
+        guard !path.hasEncodedSlash || isMeant(entry, by: path, host: host) else { return .invalidPath(.encodedSlash) }
         return entry.map { .entry($0) } ?? .unknown
     }
 
     /// True if an entry is that of a path with an encoded slash, whether the origin decodes slashes before it splits the path or not: if both
     /// readings have it, or if its author has written the slash.
-    private func isMeant(_ entry: Entry?, by path: MediaPath, _ host: Substring?) -> Bool {
+    private func isMeant(_ entry: Entry?, by path: MediaPath, host: Substring?) -> Bool {
         if let key = entry?.key, key.text.hasBytes(of: "\(URIPath.encodedSlash)") { return true }
         return entry == self.entry(path: MediaPath(splitting: path), host: host)
     }
