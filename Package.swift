@@ -7,11 +7,12 @@ let package = Package(
     name: "playgate",
     platforms: [.macOS(.v26)],
     products: [
-        .library("MediaTokens"), .library("MediaResources"), .library("Keys"), .library("EdgeTokens"),
-        .library("PlaybackGate"), .library("GateMetrics"),
-        .library("Entitlements"), .library("Manifests"),
-        .library("AccessEnabler"), .library("GateStores"), .library("KeySources"),
-        .library("GateService", "ConfigurationReading"),
+        .library("MediaTokens"), .library("MediaResources"), .library("Keys"),
+        .library("EdgeTokens", "RequestTargets"), .library("CommonAccessTokens"), .library("URISigning"),
+        .library("VendorTokens"), .library("PlaybackGate", "ReplayStores"),
+        .library("Entitlements"), .library("Manifests"), .library("SQLiteStore"), .library("RedisStore"),
+        .library("AccessEnabler"), .library("KeySources"),
+        .library("GateServer", "ConfigurationReading"),
         .executable(name: "playgate", targets: ["playgate"]),
         .executable(name: "playgate-sandbox", targets: ["playgate-sandbox"]),
     ],
@@ -19,27 +20,14 @@ let package = Package(
         .trait(name: "Patterns", description: "Patterns in edge tokens (needs libre2). Without it they are refused."),
         .trait(name: "SQLite", description: "The replay store in a SQLite file (needs libsqlite3)."),
         .trait(name: "Redis", description: "The replay store in Redis (needs libhiredis)."),
-        .trait(name: "KeySets", description: "Key sets that are fetched over HTTPS (async-http-client)."),
-        .trait(
-            name: "ManifestListener",
-            description:
-                "The service's clients of HTTP: the listener that rewrites manifests, and the health command (async-http-client)."
-        ),
-        .trait(name: "TLS", description: "TLS for listeners and for the connection to Redis (swift-nio-ssl)."),
         .trait(name: "GRPC", description: "Checks of Envoy over gRPC (grpc-swift-2).", enabledTraits: ["Service"]),
         .trait(
-            name: "Traces",
-            description: "Spans of decisions, sent to a collector by OTLP/HTTP if configured (async-http-client)."
-        ),
-        .trait(name: "Metrics", description: "Counts of decisions, reported through swift-metrics."),
-        .trait(
             name: "Service",
-            description: "The gate service, the client of entitlement services, the sandbox and the command lines.",
-            enabledTraits: ["Metrics"]
+            description: """
+                The gate service, fetched key sets, the client of entitlement services, the sandbox and the command lines.
+                """
         ),
-        .default(enabledTraits: [
-            "Patterns", "SQLite", "Redis", "KeySets", "ManifestListener", "TLS", "GRPC", "Traces", "Service",
-        ]),
+        .default(enabledTraits: ["Patterns", "SQLite", "Redis", "GRPC", "Service"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -89,38 +77,43 @@ let package = Package(
         .room("MediaResources", ["Platform", "Encodings", "XML"]),
         .room("Keys", ["Platform", "Encodings", "Cryptography"]),
         .room("MediaTokens", ["Platform", "Encodings", "Cryptography", "XML", "MediaResources"]),
+        .room("RequestTargets", ["Platform", "Encodings"]),
         .room(
             "EdgeTokens",
             [
-                "Platform", "Encodings", "Cryptography", "Keys",
+                "Platform", "Encodings", "Cryptography", "Keys", "RequestTargets",
                 .target(name: "CRE2", condition: .when(traits: ["Patterns"])),
             ]
         ),
+        .room("CommonAccessTokens", ["Encodings", "Cryptography", "Keys", "RequestTargets", "EdgeTokens"]),
+        .room("URISigning", ["Platform", "Encodings", "Cryptography", "Keys", "RequestTargets", "EdgeTokens"]),
+        .room("VendorTokens", ["Platform", "Encodings", "Cryptography", "RequestTargets", "EdgeTokens"]),
 
         // Floor 2: the vocabulary of entitlement services, the decision, and manifests that carry it.
         .room("Entitlements", ["Platform", "Encodings", "XML", "MediaResources", "MediaTokens"]),
+        .room("ReplayStores", ["Platform", "Encodings", "Cryptography", "MediaTokens", "EdgeTokens"]),
         .room(
             "PlaybackGate",
             [
-                "Platform", "Encodings", "Cryptography", "MediaResources", "MediaTokens", "Keys", "EdgeTokens",
+                "Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "MediaTokens", "RequestTargets",
+                "EdgeTokens", "CommonAccessTokens", "URISigning", "VendorTokens", "ReplayStores",
             ]
         ),
-        .room("Manifests", ["Encodings", "XML", "EdgeTokens"]),
+        .room("Manifests", ["Encodings", "XML", "RequestTargets"]),
 
         // Floor 3: the one edge check, HTTP, stores that outlive a process, the client of entitlement services, and the gate in other processes.
         .room(
             "EdgeChecks",
             [
-                "Platform", "Encodings", "Cryptography", "MediaResources", "MediaTokens", "Keys", "EdgeTokens",
-                "PlaybackGate",
+                "Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "MediaTokens", "RequestTargets",
+                "EdgeTokens", "CommonAccessTokens", "URISigning", "ReplayStores", "PlaybackGate",
             ]
         ),
-        .room("GateMetrics", ["Platform", "PlaybackGate", .metrics("Metrics")]),
         .room(
             "EmbeddedGate",
             [
-                "CPlaygate", "Platform", "Encodings", "MediaResources", "MediaTokens", "EdgeTokens", "PlaybackGate",
-                "EdgeChecks",
+                "CPlaygate", "Platform", "Encodings", "MediaResources", "MediaTokens", "RequestTargets", "EdgeTokens",
+                "PlaybackGate", "EdgeChecks",
             ]
         ),
         .room(
@@ -132,25 +125,27 @@ let package = Package(
         ),
         .room("SPOPServer", ["Encodings", "HTTPServer", .nio("NIOCore"), .lifecycle("ServiceLifecycle")]),
         .room(
-            "GateStores",
+            "SQLiteStore",
             [
-                "Platform", "Encodings", "MediaTokens", "PlaybackGate",
-                .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
-                .nio("NIOCore", "Redis"), .nio("NIOPosix", "Redis"), .nioSSL,
+                "Platform", "MediaTokens", "EdgeTokens", "ReplayStores",
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"])),
+            ]
+        ),
+        .room(
+            "RedisStore",
+            [
+                "Platform", "Encodings", "MediaTokens", "EdgeTokens", "ReplayStores",
+                .target(name: "CHiredis", condition: .when(traits: ["Redis"])), .nio("NIOCore", "Redis"),
+                .nio("NIOPosix", "Redis"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Redis"])),
             ]
         ),
         .room(
             "KeySources",
             [
-                "Platform", "Encodings", "Cryptography", "Keys", "EdgeTokens",
-                .product(
-                    name: "AsyncHTTPClient",
-                    package: "async-http-client",
-                    condition: .when(traits: ["KeySets"])
-                ),
-                .nio("NIOCore", "KeySets"), .nio("NIOPosix", "KeySets"), .nio("NIOHTTP1", "KeySets"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["KeySets"])),
+                "Platform", "Encodings", "Cryptography", "Keys", "RequestTargets",
+                .service("AsyncHTTPClient", "async-http-client"), .nio("NIOCore"), .nio("NIOPosix"),
+                .nio("NIOHTTP1"), .nioSSL, .log, .lifecycle("ServiceLifecycle"),
             ]
         ),
         .room(
@@ -166,37 +161,84 @@ let package = Package(
             "GateGRPC",
             [
                 "Platform", "Encodings", "HTTPServer", .nio("NIOCore"), .nio("NIOPosix"),
-                .lifecycle("ServiceLifecycle"),
-                .grpc("GRPCCore", "grpc-swift-2"), .grpc("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
+                .lifecycle("ServiceLifecycle"), .grpc("GRPCCore", "grpc-swift-2"),
+                .grpc("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
             ]
         ),
         .room(
-            "GateService",
+            "GateConfiguration",
             [
-                "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Keys", "EdgeTokens", "Manifests", "PlaybackGate", "EdgeChecks", "GateMetrics", "HTTPServer",
-                "SPOPServer",
-                "GateStores", "KeySources", "GateGRPC", .log,
-                .metrics("Metrics"), .metrics("CoreMetrics"),
-                .product(
-                    name: "AsyncHTTPClient",
-                    package: "async-http-client",
-                    condition: .when(traits: ["ManifestListener", "Traces"])
-                ),
-                .manifestListener("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOPosix"),
-                .nio("NIOHTTP1"), .nioSSL,
-                .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
+                "Platform", "Encodings", "ConfigurationReading", "MediaResources", "Keys", "MediaTokens",
+                "RequestTargets", "CommonAccessTokens", "URISigning", "VendorTokens", "ReplayStores", "PlaybackGate",
+                "Manifests", "EdgeChecks", "HTTPServer", "RedisStore", "KeySources", .nio("NIOCore"),
+            ]
+        ),
+        .room(
+            "Telemetry",
+            [
+                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "MediaTokens",
+                "URISigning", "ReplayStores", "PlaybackGate", "HTTPServer", "SPOPServer", "GateConfiguration", .log,
+                .metrics("Metrics"), .metrics("CoreMetrics"), .service("AsyncHTTPClient", "async-http-client"),
+                .nio("NIOCore"), .nio("NIOHTTP1"), .system, .lifecycle("ServiceLifecycle"),
+            ]
+        ),
+        .room(
+            "EdgeListener",
+            [
+                "Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "MediaTokens", "RequestTargets",
+                "EdgeTokens", "ReplayStores", "PlaybackGate", "Manifests", "EdgeChecks", "HTTPServer", "SPOPServer",
+                "KeySources", "GateGRPC", "GateConfiguration", "Telemetry", .metrics("Metrics"), .nio("NIOCore"),
+                .nio("NIOHTTP1"),
+            ]
+        ),
+        .room(
+            "GateAPI",
+            [
+                "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "Keys",
+                "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "ReplayStores",
+                "PlaybackGate", "Manifests", "EdgeChecks", "HTTPServer", "KeySources", "GateConfiguration", "Telemetry",
+                "EdgeListener", .service("AsyncHTTPClient", "async-http-client"), .nio("NIOCore"),
+                .nio("NIOHTTP1"), .nioSSL, .system, .metrics("Metrics"),
             ],
-            embedding: ["openapi.yaml", "Admin/Page/operator.css", "Admin/Page/operator.js"]
+            embedding: ["openapi.yaml"]
+        ),
+        .room(
+            "ManifestListener",
+            [
+                "Platform", "Encodings", "XML", "MediaTokens", "RequestTargets", "PlaybackGate", "Manifests",
+                "EdgeChecks", "HTTPServer", "GateConfiguration", "Telemetry", "EdgeListener", "GateAPI",
+                .metrics("Metrics"), .service("AsyncHTTPClient", "async-http-client"),
+                .service("NIOHTTPCompression", "swift-nio-extras"), .nio("NIOCore"), .nio("NIOHTTP1"),
+            ]
+        ),
+        .room(
+            "GateAdmin",
+            [
+                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "MediaTokens",
+                "RequestTargets", "EdgeTokens", "ReplayStores", "PlaybackGate", "HTTPServer", "KeySources",
+                "GateConfiguration", "Telemetry", "EdgeListener", "GateAPI", .nio("NIOCore"),
+                .nio("NIOHTTP1"),
+            ],
+            embedding: ["Page/operator.css", "Page/operator.js"]
+        ),
+        .room(
+            "GateServer",
+            [
+                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
+                "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "VendorTokens",
+                "ReplayStores", "PlaybackGate", "EdgeChecks", "HTTPServer", "SPOPServer", "SQLiteStore", "RedisStore",
+                "KeySources", "GateGRPC", "GateConfiguration", "Telemetry", "EdgeListener", "GateAPI",
+                "ManifestListener", "GateAdmin", .log, .metrics("Metrics"), .metrics("CoreMetrics"), .nio("NIOCore"),
+                .nio("NIOPosix"), .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
+            ]
         ),
         .room(
             "Sandbox",
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "Entitlements",
-                .service("GRDB", "GRDB.swift"),
-                .service("HTTPTypes", "swift-http-types"), .service("Hummingbird", "hummingbird"), .log,
-                .nio("NIOCore"), .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
+                "Entitlements", .service("GRDB", "GRDB.swift"), .service("HTTPTypes", "swift-http-types"),
+                .service("Hummingbird", "hummingbird"), .log, .nio("NIOCore"), .lifecycle("ServiceLifecycle"),
+                .lifecycle("UnixSignals"),
             ],
             embedding: ["Pages/sandbox.css", "default.yaml"]
         ),
@@ -207,10 +249,10 @@ let package = Package(
         .program(
             "playgate",
             [
-                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "Keys", "EdgeTokens", "MediaResources",
-                "MediaTokens", "PlaybackGate", "EdgeChecks", "Manifests", "GateService", "CommandLineSupport",
-                .arguments,
-                .system,
+                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
+                "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "VendorTokens",
+                "PlaybackGate", "Manifests", "EdgeChecks", "Telemetry", "GateAPI", "GateAdmin", "GateServer",
+                "CommandLineSupport", .arguments, .system,
             ]
         ),
         .program(
@@ -224,9 +266,7 @@ let package = Package(
         // Tests, and what they share: keys, tokens, programs that are started and stopped, connections, random numbers.
         .target(
             name: "GateTestSupport",
-            dependencies: [
-                "Platform", "Encodings", "Cryptography", "MediaResources", "MediaTokens", "PlaybackGate",
-            ],
+            dependencies: ["Platform", "Encodings", "MediaTokens", "ReplayStores", "PlaybackGate"],
             path: "Tests/GateTestSupport",
             swiftSettings: .strict
         ),
@@ -235,63 +275,66 @@ let package = Package(
         .fastTests("Cryptography", ["Encodings", "Cryptography", "GateTestSupport"]),
         .fastTests(
             "Keys",
-            ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys"],
+            ["Platform", "Encodings", "Cryptography", "Keys", "GateTestSupport"],
             exclude: ["Oracles"]
         ),
-        .fastTests("MediaResources", ["Platform", "Encodings", "GateTestSupport", "XML", "MediaResources"]),
+        .fastTests("MediaResources", ["XML", "MediaResources", "GateTestSupport"]),
         .fastTests(
             "MediaTokens",
-            [
-                "CLibXML2", "Platform", "Encodings", "Cryptography", "GateTestSupport", "XML", "MediaResources",
-                "MediaTokens",
-            ]
+            ["CLibXML2", "Platform", "Encodings", "Cryptography", "MediaResources", "MediaTokens", "GateTestSupport"]
         ),
         .fastTests(
             "EdgeTokens",
-            ["Platform", "Encodings", "Cryptography", "GateTestSupport", "Keys", "EdgeTokens"],
+            [
+                "Platform", "Encodings", "Cryptography", "Keys", "RequestTargets", "EdgeTokens", "CommonAccessTokens",
+                "URISigning", "VendorTokens", "GateTestSupport",
+            ],
             exclude: ["Oracles"]
         ),
-        .fastTests("Entitlements", ["Platform", "Encodings", "MediaTokens", "Entitlements"]),
+        .fastTests("Entitlements", ["Platform", "Entitlements"]),
         .fastTests(
             "PlaybackGate",
             [
-                "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources", "MediaTokens", "Keys",
-                "EdgeTokens", "PlaybackGate", "EdgeChecks",
+                "Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "MediaTokens", "RequestTargets",
+                "EdgeTokens", "CommonAccessTokens", "URISigning", "VendorTokens", "ReplayStores", "PlaybackGate",
+                "EdgeChecks", "GateTestSupport",
             ]
         ),
         .fastTests(
             "EmbeddedGate",
             [
-                "CPlaygate", "Platform", "Encodings", "Cryptography", "GateTestSupport", "MediaResources",
-                "MediaTokens",
-                "Keys", "EdgeTokens", "PlaybackGate", "EdgeChecks", "EmbeddedGate", .nio("NIOCore"), .nio("NIOPosix"),
+                "CPlaygate", "Platform", "Encodings", "MediaResources", "Keys", "MediaTokens", "RequestTargets",
+                "EdgeTokens", "CommonAccessTokens", "ReplayStores", "PlaybackGate", "EdgeChecks", "EmbeddedGate",
+                "GateTestSupport", .nio("NIOCore"), .nio("NIOPosix"),
             ],
             exclude: ["Programs"],
             settings: .callingC
         ),
         .tests(
             "Manifests",
-            ["Encodings", "GateTestSupport", "XML", "Manifests"],
+            ["Encodings", "XML", "Manifests", "GateTestSupport"],
             exclude: ["Oracles", "Playlists"]
         ),
         .tests(
-            "GateStores",
-            ["Platform", "Encodings", "GateTestSupport", "MediaTokens", "PlaybackGate", "GateStores"]
+            "ReplayStores",
+            [
+                "Platform", "Encodings", "MediaResources", "Keys", "MediaTokens", "RequestTargets", "EdgeTokens",
+                "CommonAccessTokens", "ReplayStores", "PlaybackGate", "SQLiteStore", "RedisStore", "GateTestSupport",
+            ]
         ),
         .tests(
             "KeySources",
-            [
-                "Platform", "Encodings", "GateTestSupport", "Keys", "KeySources", .nio("NIOCore"), .nio("NIOPosix"),
-            ]
+            ["Platform", "Encodings", "Keys", "KeySources", "GateTestSupport", .nio("NIOCore"), .nio("NIOPosix")]
         ),
         .fastTests("GateGRPC", ["GateGRPC", "GateTestSupport", .nio("NIOCore")]),
         .tests(
             "GateService",
             [
-                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "GateTestSupport", "HTTPServer",
-                "SPOPServer", "MediaResources", "MediaTokens", "Keys", "EdgeTokens", "PlaybackGate", "EdgeChecks",
-                "GateMetrics", "KeySources",
-                "GateGRPC", "GateService", "playgate", .nio("NIOCore"), .nio("NIOEmbedded"), .nio("NIOHTTP1"),
+                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
+                "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "ReplayStores",
+                "PlaybackGate", "Manifests", "EdgeChecks", "HTTPServer", "SPOPServer", "KeySources", "GateGRPC",
+                "GateConfiguration", "Telemetry", "EdgeListener", "GateAPI", "ManifestListener", "GateAdmin",
+                "GateServer", "GateTestSupport", .nio("NIOCore"), .nio("NIOEmbedded"), .nio("NIOHTTP1"),
                 .nio("NIOPosix"), .nioExtras, .system,
             ],
             exclude: ["BadConfigurations", "Oracles", "Players"]
@@ -302,25 +345,24 @@ let package = Package(
         .tests(
             "AccessEnabler",
             [
-                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "Entitlements", "GateTestSupport",
-                "Integrator", "MediaResources", "MediaTokens", "AccessEnabler", "Sandbox", "ViewerTools",
-                .nio("NIOHTTP1"),
+                "Platform", "Encodings", "ConfigurationReading", "MediaResources", "MediaTokens", "Entitlements",
+                "AccessEnabler", "Sandbox", "ViewerTools", "GateTestSupport", "Integrator", .nio("NIOHTTP1"),
             ]
         ),
         .tests(
             "Sandbox",
             [
-                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "Entitlements", "GateTestSupport",
-                "MediaResources", "MediaTokens", "Sandbox", "playgate", "playgate-sandbox",
+                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "MediaTokens",
+                "Entitlements", "ReplayStores", "PlaybackGate", "Sandbox", "GateTestSupport",
             ],
             exclude: ["YTDLP"]
         ),
         .tests(
             "PlaygateCommand",
             [
-                "Platform", "Encodings", "ConfigurationReading", "Keys", "EdgeTokens", "GateService", "GateTestSupport",
-                "MediaResources", "MediaTokens", "PlaybackGate", "EdgeChecks", "AccessEnabler", "playgate",
-                "playgate-sandbox", .arguments,
+                "Platform", "Encodings", "Cryptography", "Keys", "MediaTokens", "EdgeTokens", "VendorTokens",
+                "PlaybackGate", "EdgeChecks", "AccessEnabler", "GateServer", "playgate", "playgate-sandbox",
+                "GateTestSupport", .arguments,
             ]
         ),
     ],
@@ -387,16 +429,15 @@ extension Target.Dependency {
     static func grpc(_ product: String, _ package: String) -> Self {
         .product(name: product, package: package, condition: .when(traits: ["GRPC"]))
     }
-    static func manifestListener(_ product: String, _ package: String) -> Self {
-        .product(name: product, package: package, condition: .when(traits: ["ManifestListener"]))
-    }
     static func metrics(_ product: String) -> Self {
-        .product(name: product, package: "swift-metrics", condition: .when(traits: ["Metrics"]))
+        .product(name: product, package: "swift-metrics", condition: .when(traits: ["Service"]))
     }
     static func nio(_ product: String, _ trait: String = "Service") -> Self {
         .product(name: product, package: "swift-nio", condition: .when(traits: [trait]))
     }
-    static var nioSSL: Self { .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])) }
+    static var nioSSL: Self {
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Service"]))
+    }
     static var nioExtras: Self { .service("NIOExtras", "swift-nio-extras") }
     static func lifecycle(_ product: String) -> Self { .service(product, "swift-service-lifecycle") }
     static var log: Self { .service("Logging", "swift-log") }

@@ -27,7 +27,10 @@ let package = Package(
             name: "formats",
             dependencies: [
                 "CLimits", "TokenParts",
+                .product(name: "CommonAccessTokens", package: "playgate"),
                 .product(name: "EdgeTokens", package: "playgate"),
+                .product(name: "URISigning", package: "playgate"),
+                .product(name: "VendorTokens", package: "playgate"),
                 .product(name: "Keys", package: "playgate"),
                 .product(name: "MediaTokens", package: "playgate"),
                 .product(name: "MediaResources", package: "playgate"),
@@ -37,9 +40,13 @@ let package = Package(
             name: "hot-path",
             dependencies: [
                 "CAllocations", "CLimits", "TokenParts",
+                .product(name: "CommonAccessTokens", package: "playgate"),
                 .product(name: "EdgeTokens", package: "playgate"),
+                .product(name: "URISigning", package: "playgate"),
+                .product(name: "VendorTokens", package: "playgate"),
                 .product(name: "Keys", package: "playgate"),
-                .product(name: "GateStores", package: "playgate"),
+                .product(name: "RedisStore", package: "playgate"),
+                .product(name: "SQLiteStore", package: "playgate"),
                 .product(name: "MediaTokens", package: "playgate"),
                 .product(name: "MediaResources", package: "playgate"),
                 .product(name: "PlaybackGate", package: "playgate"),
@@ -57,7 +64,10 @@ let package = Package(
             name: "fixed-work",
             dependencies: [
                 "CLimits",
+                .product(name: "CommonAccessTokens", package: "playgate"),
                 .product(name: "EdgeTokens", package: "playgate"),
+                .product(name: "URISigning", package: "playgate"),
+                .product(name: "VendorTokens", package: "playgate"),
                 .product(name: "Keys", package: "playgate"),
                 .product(name: "MediaTokens", package: "playgate"),
                 .product(name: "MediaResources", package: "playgate"),
@@ -76,7 +86,10 @@ let package = Package(
         .executableTarget(
             name: "replay-store",
             dependencies: [
+                .product(name: "CommonAccessTokens", package: "playgate"),
                 .product(name: "EdgeTokens", package: "playgate"),
+                .product(name: "URISigning", package: "playgate"),
+                .product(name: "VendorTokens", package: "playgate"),
                 .product(name: "MediaTokens", package: "playgate"),
                 .product(name: "PlaybackGate", package: "playgate"),
             ]
@@ -92,7 +105,10 @@ let package = Package(
         .executableTarget(
             name: "grant-cookies",
             dependencies: [
+                .product(name: "CommonAccessTokens", package: "playgate"),
                 .product(name: "EdgeTokens", package: "playgate"),
+                .product(name: "URISigning", package: "playgate"),
+                .product(name: "VendorTokens", package: "playgate"),
                 .product(name: "Keys", package: "playgate"),
                 .product(name: "MediaResources", package: "playgate"),
             ]

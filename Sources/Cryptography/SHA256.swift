@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import COpenSSL
+internal import Encodings
 internal import Platform
 
 /// SHA-256 of bytes other than tokens, such as session names and API keys.
@@ -33,5 +34,12 @@ package enum SHA256 {
         let all: [SHA256Context?]
 
         init() { all = (0..<slots.count).map { _ in SHA256Context() } }
+    }
+}
+
+extension SHA256 {
+    /// Returns the digest of `bytes`, or `nil` if OpenSSL fails.
+    package static func fingerprint(_ bytes: [UInt8]) -> SHA256Digest? {
+        SHA256Digest(hexadecimal: digest(bytes).hexadecimal)
     }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
+internal import CommonAccessTokens
 internal import MediaTokens
 package import Platform
 package import PlaybackGate
+internal import RequestTargets
 
 /// For how long and for which other requests the answer to a check holds.
 ///

@@ -4,6 +4,7 @@
 package import EdgeTokens
 package import Encodings
 package import PlaybackGate
+package import RequestTargets
 
 /// A client's request, as an edge reports it. Adapters translate their protocols into it.
 package struct EdgeCheckRequest: Sendable {

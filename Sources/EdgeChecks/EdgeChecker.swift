@@ -5,6 +5,7 @@ internal import EdgeTokens
 internal import Encodings
 package import Platform
 package import PlaybackGate
+package import RequestTargets
 
 /// The one edge check. Adapters translate; this decides, in this order:
 ///

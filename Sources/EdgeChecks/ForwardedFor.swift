@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-package import EdgeTokens
+internal import EdgeTokens
 internal import Encodings
+package import RequestTargets
 
 /// The rule by which the client's address is chosen from `X-Forwarded-For`: addresses to which each proxy adds that of its peer,
 /// at the end. Those before the trusted ones are the client's word.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-package import EdgeTokens
 internal import Encodings
 package import PlaybackGate
+package import RequestTargets
 
 /// A place in which a client may present its token. Its name tells the edge what to remove before it asks the origin.
 package enum TokenSource: Hashable, Sendable {

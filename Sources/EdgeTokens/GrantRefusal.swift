@@ -15,10 +15,10 @@ public struct GrantRefusal: Hashable, Sendable {
     }
 
     /// Creates a refusal because of a claim.
-    init(_ code: GrantCode, claim: ClaimLabel) { self.init(code, .claim(claim)) }
+    package init(_ code: GrantCode, claim: ClaimLabel) { self.init(code, .claim(claim)) }
 
     /// Creates a refusal because of a claim of a signed URI.
-    init(_ code: GrantCode, member: URISigningClaim) { self.init(code, .member(member)) }
+    package init(_ code: GrantCode, member: URISigningClaim) { self.init(code, .member(member)) }
 
     /// The subject of a refusal.
     public enum Detail: Hashable, Sendable, CustomStringConvertible {

@@ -36,6 +36,13 @@ public struct GrantObligations: Hashable, Sendable {
         public let id: [UInt8]
         /// The time until which the id stays on the list.
         public let until: Timestamp
+
+        /// Creates a value of its members.
+        package init(probability: Double, id: [UInt8], until: Timestamp) {
+            self.probability = probability
+            self.id = id
+            self.until = until
+        }
     }
 
     /// An entry of a store that must not be there yet.
@@ -46,7 +53,14 @@ public struct GrantObligations: Hashable, Sendable {
         public let until: Timestamp
         /// True if a second use is watched for instead of refused (`catreplay` 2).
         public let isWatched: Bool
+
+        /// Creates a value of its members.
+        package init(key: SHA256Digest, until: Timestamp, isWatched: Bool) {
+            self.key = key
+            self.until = until
+            self.isWatched = isWatched
+        }
     }
 
-    init() {}
+    package init() {}
 }

@@ -9,6 +9,7 @@ internal import MediaResources
 internal import MediaTokens
 internal import Platform
 internal import PlaybackGate
+internal import RequestTargets
 
 /// See `playgate.h`.
 @c @implementation

@@ -2,8 +2,8 @@
 // Copyright the Playgate authors.
 
 public import CPlaygate
-internal import EdgeTokens
 internal import Encodings
+internal import RequestTargets
 
 /// See `playgate_target.h`.
 @c @implementation

@@ -5,10 +5,7 @@ internal import Cryptography
 package import Encodings
 package import NIOCore
 package import NIOHTTP1
-
-#if TLS
-    internal import NIOSSL
-#endif
+internal import NIOSSL
 
 /// A service that answers the requests of a listener.
 package protocol HTTPService: Sendable {
@@ -136,12 +133,8 @@ package final class HTTPConnection {
 
     /// The SHA-256 of the peer's certificate in DER form; `nil` if it has shown none.
     package var certificateDigest: [UInt8]? {
-        #if TLS
-            let certificate = try? channel.pipeline.syncOperations.nioSSL_peerCertificate()
-            return (try? certificate?.toDERBytes()).map { SHA256.digest($0) }
-        #else
-            return nil
-        #endif
+        let certificate = try? channel.pipeline.syncOperations.nioSSL_peerCertificate()
+        return (try? certificate?.toDERBytes()).map { SHA256.digest($0) }
     }
 }
 

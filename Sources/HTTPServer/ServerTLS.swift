@@ -2,11 +2,8 @@
 // Copyright the Playgate authors.
 
 package import NIOCore
-
-#if TLS
-    internal import NIOSSL
-    internal import Synchronization
-#endif
+internal import NIOSSL
+internal import Synchronization
 
 /// The certificate and key of a listener, read from their files. Only TLS 1.2 and newer are spoken.
 package final class ServerTLS: Sendable {
@@ -18,75 +15,57 @@ package final class ServerTLS: Sendable {
         package let reason: String
     }
 
-    #if TLS
-        private let context: Mutex<NIOSSLContext>
+    private let context: Mutex<NIOSSLContext>
 
-        /// - Parameters:
-        ///   - certificate: A PEM file with the certificate and its chain.
-        ///   - key: A PEM file with the private key.
-        ///   - clientAuthorities: A PEM file with the authorities of clients' certificates; clients show none if it is nil.
-        ///   - application: The protocol that ALPN names (RFC 7301): `http/1.1` or `h2`.
-        package init(
-            certificate: String,
-            key: String,
-            clientAuthorities: String?,
-            application: String = "http/1.1"
-        ) throws(Fault) {
-            let chain: [NIOSSLCertificateSource]
-            do { chain = try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) } } catch {
-                throw Fault(file: .certificate, reason: "\(certificate): no certificate can be read: \(error)")
-            }
-            let privateKey: NIOSSLPrivateKey
-            do { privateKey = try NIOSSLPrivateKey(file: key, format: .pem) } catch {
-                throw Fault(file: .key, reason: "\(key): no private key can be read: \(error)")
-            }
-            var configuration = TLSConfiguration.makeServerConfiguration(
-                certificateChain: chain,
-                privateKey: .privateKey(privateKey)
-            )
-            configuration.minimumTLSVersion = .tlsv12
-            configuration.applicationProtocols = [application]
-            if let clientAuthorities {
-                do {
-                    configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(clientAuthorities))
-                } catch {
-                    throw Fault(
-                        file: .clientAuthorities,
-                        reason: "\(clientAuthorities): no certificate can be read: \(error)"
-                    )
-                }
-                // A client without a certificate may have a key; a certificate that is shown must be valid.
-                configuration.certificateVerification = .optionalVerification
-            }
-            do { context = Mutex(try NIOSSLContext(configuration: configuration)) } catch {
-                throw Fault(file: .certificate, reason: "cannot be used for TLS: \(error)")
-            }
+    /// - Parameters:
+    ///   - certificate: A PEM file with the certificate and its chain.
+    ///   - key: A PEM file with the private key.
+    ///   - clientAuthorities: A PEM file with the authorities of clients' certificates; clients show none if it is nil.
+    ///   - application: The protocol that ALPN names (RFC 7301): `http/1.1` or `h2`.
+    package init(
+        certificate: String,
+        key: String,
+        clientAuthorities: String?,
+        application: String = "http/1.1"
+    ) throws(Fault) {
+        let chain: [NIOSSLCertificateSource]
+        do { chain = try NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) } } catch {
+            throw Fault(file: .certificate, reason: "\(certificate): no certificate can be read: \(error)")
         }
-
-        /// Uses the certificate, key and authorities of `other` for connections from now on.
-        package func replace(with other: ServerTLS) {
-            let next = other.context.withLock(\.self)
-            context.withLock { $0 = next }
+        let privateKey: NIOSSLPrivateKey
+        do { privateKey = try NIOSSLPrivateKey(file: key, format: .pem) } catch {
+            throw Fault(file: .key, reason: "\(key): no private key can be read: \(error)")
         }
-
-        package func addHandler(to pipeline: ChannelPipeline.SynchronousOperations) throws {
-            try pipeline.addHandler(NIOSSLServerHandler(context: context.withLock(\.self)))
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain,
+            privateKey: .privateKey(privateKey)
+        )
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.applicationProtocols = [application]
+        if let clientAuthorities {
+            do {
+                configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(clientAuthorities))
+            } catch {
+                throw Fault(
+                    file: .clientAuthorities,
+                    reason: "\(clientAuthorities): no certificate can be read: \(error)"
+                )
+            }
+            // A client without a certificate may have a key; a certificate that is shown must be valid.
+            configuration.certificateVerification = .optionalVerification
         }
-    #else
-        package init(
-            certificate: String,
-            key: String,
-            clientAuthorities: String?,
-            application: String = "http/1.1"
-        ) throws(Fault) {
-            throw Fault(
-                file: .certificate,
-                reason: "this build has no TLS support: build with the trait TLS, or configure the listener without tls"
-            )
+        do { context = Mutex(try NIOSSLContext(configuration: configuration)) } catch {
+            throw Fault(file: .certificate, reason: "cannot be used for TLS: \(error)")
         }
+    }
 
-        package func replace(with other: ServerTLS) {}
+    /// Uses the certificate, key and authorities of `other` for connections from now on.
+    package func replace(with other: ServerTLS) {
+        let next = other.context.withLock(\.self)
+        context.withLock { $0 = next }
+    }
 
-        package func addHandler(to pipeline: ChannelPipeline.SynchronousOperations) throws {}
-    #endif
+    package func addHandler(to pipeline: ChannelPipeline.SynchronousOperations) throws {
+        try pipeline.addHandler(NIOSSLServerHandler(context: context.withLock(\.self)))
+    }
 }

@@ -36,3 +36,8 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(millisecondsSince1970: overflow ? (milliseconds < 0 ? .min : .max) : sum)
     }
 }
+
+extension Timestamp {
+    /// The whole seconds since 1970.
+    package var seconds: Int64 { millisecondsSince1970 / 1000 }
+}

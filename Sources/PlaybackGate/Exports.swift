@@ -8,3 +8,4 @@
 @_exported public import protocol EdgeTokens.SixteenBytes
 @_exported public import struct EdgeTokens.SubjectTag
 @_exported public import struct Keys.KeyID
+@_exported public import ReplayStores

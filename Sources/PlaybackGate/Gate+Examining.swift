@@ -6,6 +6,7 @@ internal import EdgeTokens
 internal import Encodings
 internal import MediaTokens
 internal import Platform
+internal import ReplayStores
 
 extension Gate {
     enum Examination {

@@ -3,6 +3,7 @@
 
 package import MediaTokens
 public import Platform
+public import ReplayStores
 
 extension Gate {
     /// Asks the store, and waits for at most ``Rules/storeDeadline``; `nil` if there is no answer by then.

@@ -4,6 +4,7 @@
 internal import MediaResources
 public import MediaTokens
 public import Platform
+public import ReplayStores
 internal import Synchronization
 
 /// Decides about playbacks: catalogue, verification, policies and consumption of the token, in this order.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-public import EdgeTokens
+public import RequestTargets
 
 extension PlaybackRequest {
     /// The facts about a player to which its grants may be bound: see ``GrantProfile/Binding``.

@@ -114,3 +114,13 @@ public struct PlaybackRequest: Hashable, Sendable {
         self.client = client
     }
 }
+
+extension PlaybackRequest.Target {
+    /// The name of the target: a media id, or a path in canonical form. No media id has the name of a path.
+    package var playedName: String {
+        switch self {
+        case .media(let id): "media:\(id)"
+        case .path(let requested): "path:\((try? MediaPath(requested))?.text ?? String(requested))"
+        }
+    }
+}

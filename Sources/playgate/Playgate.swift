@@ -3,7 +3,7 @@
 
 import ArgumentParser
 import CommandLineSupport
-import GateService
+import Telemetry
 
 /// The command line of Playgate.
 @main

@@ -6,6 +6,7 @@ import Keys
 import Platform
 import Testing
 
+@testable import CommonAccessTokens
 @testable import EdgeTokens
 
 @Suite struct `A copy of a Common Access Token` {

@@ -6,7 +6,9 @@ import Encodings
 import Keys
 import Testing
 
+@testable import CommonAccessTokens
 @testable import EdgeTokens
+@testable import RequestTargets
 
 /// The examples of the specification, byte for byte.
 @Suite struct `Common Access Token examples` {

@@ -6,7 +6,9 @@ import Encodings
 import Keys
 import Testing
 
+@testable import CommonAccessTokens
 @testable import EdgeTokens
+@testable import RequestTargets
 
 /// The times of a token, its renewal, its obligations, and its explanation.
 @Suite struct `The life of a Common Access Token` {
@@ -236,7 +238,7 @@ import Testing
         for (token, code) in [
             ("", GrantCode.malformed), ("x", .malformed), (String(repeating: "A", count: 5465), .tooLarge),
         ] {
-            #expect(throws: UnverifiedCATError(code: code)) { try UnverifiedCAT(token.utf8.span) }
+            #expect(throws: UnverifiedTokenError(code: code)) { try UnverifiedCAT(token.utf8.span) }
         }
     }
 }

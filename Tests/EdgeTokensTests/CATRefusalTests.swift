@@ -6,6 +6,7 @@ import GateTestSupport
 import Keys
 import Testing
 
+@testable import CommonAccessTokens
 @testable import EdgeTokens
 
 /// The tokens that are made from E1 and must be refused, or accepted.

@@ -6,7 +6,9 @@ import Encodings
 import Keys
 import Testing
 
+@testable import CommonAccessTokens
 @testable import EdgeTokens
+@testable import RequestTargets
 
 /// The keys, claims and facts of the specification's examples.
 enum CATSample {

@@ -5,7 +5,9 @@ import Encodings
 import Keys
 import Testing
 
+@testable import CommonAccessTokens
 @testable import EdgeTokens
+@testable import RequestTargets
 
 /// Every claim that restricts: satisfied, violated, without its fact, of a wrong type, empty, and at its limits.
 @Suite struct `Restrictions` {

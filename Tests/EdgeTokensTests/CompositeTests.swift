@@ -5,6 +5,7 @@ import Encodings
 import Keys
 import Testing
 
+@testable import CommonAccessTokens
 @testable import EdgeTokens
 
 /// Claims that hold sets of claims, and labels that only an issuer's profile gives a meaning.

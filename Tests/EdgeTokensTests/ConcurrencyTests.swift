@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import EdgeTokens
 import Keys
 import Testing
 
-@testable import EdgeTokens
+@testable import CommonAccessTokens
 
 /// Many threads that share a verifier, its keys, and the patterns of one token.
 @Suite struct `Concurrency of grants` {

@@ -3,6 +3,7 @@
 
 import Testing
 
+@testable import CommonAccessTokens
 @testable import EdgeTokens
 
 /// The closed list of codes.

@@ -7,7 +7,9 @@ import GateTestSupport
 import Keys
 import Testing
 
+@testable import CommonAccessTokens
 @testable import EdgeTokens
+@testable import RequestTargets
 
 /// Independent libraries for CBOR Web Tokens and COSE in Python, with a judgement of claims from the specification, in the
 /// environment that `scripts/setup test` makes. Each way takes 10,000 random tokens, in one process of Python for each key.

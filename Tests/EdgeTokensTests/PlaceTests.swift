@@ -4,6 +4,7 @@
 import Testing
 
 @testable import EdgeTokens
+@testable import RequestTargets
 
 /// Addresses and positions of clients.
 @Suite struct Places {

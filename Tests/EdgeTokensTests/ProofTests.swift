@@ -6,6 +6,7 @@ import Encodings
 import Keys
 import Testing
 
+@testable import CommonAccessTokens
 @testable import EdgeTokens
 
 /// Proofs of possession (RFC 9449), by keys that are made for the test.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import CommonAccessTokens
 import Encodings
 import GateTestSupport
 import Testing
 
 @testable import EdgeTokens
+@testable import RequestTargets
 
 /// The normal form of URIs and their components, against a table and against an implementation in Python.
 @Suite struct `Request URIs` {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Platform
 import Encodings
 import Testing
 
-@testable import EdgeTokens
+@testable import RequestTargets
+@testable import VendorTokens
 
 /// The carriers of tokens, and the URLs that players are given.
 @Suite struct `Vendors' tokens` {

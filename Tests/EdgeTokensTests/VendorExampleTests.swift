@@ -5,7 +5,7 @@ import Cryptography
 import Encodings
 import Testing
 
-@testable import EdgeTokens
+@testable import VendorTokens
 
 /// The examples that the specification prints, byte for byte.
 @Suite struct `Vendors' examples` {

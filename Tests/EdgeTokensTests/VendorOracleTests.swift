@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Platform
 import Cryptography
 import Encodings
 import Foundation
 import GateTestSupport
 import Testing
 
-@testable import EdgeTokens
+@testable import RequestTargets
+@testable import VendorTokens
 
 /// The vendors' own libraries in Python where they are on PyPI, and otherwise a second implementation, in the environment that
 /// `scripts/setup test` makes: a thousand random requests of each format give the same bytes.

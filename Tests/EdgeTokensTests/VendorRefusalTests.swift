@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Platform
 import Encodings
 import Testing
 
-@testable import EdgeTokens
+@testable import VendorTokens
 
 /// What is not issued: delimiters in values, weak algorithms, bindings that the format does not have.
 @Suite struct `Vendors' formats refuse` {

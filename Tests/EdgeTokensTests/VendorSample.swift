@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Platform
 import Cryptography
 import Encodings
 import Testing
 
-@testable import EdgeTokens
+@testable import RequestTargets
+@testable import VendorTokens
 
 /// The keys, times and requests of the specification's examples of vendors' formats.
 enum VendorSample {

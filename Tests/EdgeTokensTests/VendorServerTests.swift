@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import RequestTargets
 import Encodings
 import Foundation
 import GateTestSupport
 import Platform
 import Testing
 
-@testable import EdgeTokens
+@testable import VendorTokens
 
 /// Real servers with the configurations of `docs/vendors.md` serve what is signed here, and refuse what is not.
 @Suite(.serialized) struct `Vendors' servers` {

@@ -5,6 +5,8 @@ import Encodings
 import Testing
 
 @testable import EdgeTokens
+@testable import RequestTargets
+@testable import VendorTokens
 
 /// The verifiers of vendors' formats: what was issued passes, and nothing that differs in a character.
 @Suite struct `Verifiers of vendors' formats` {

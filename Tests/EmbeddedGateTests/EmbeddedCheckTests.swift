@@ -2,16 +2,19 @@
 // Copyright the Playgate authors.
 
 import CPlaygate
+import CommonAccessTokens
 import EdgeTokens
 import GateTestSupport
 import MediaResources
 import MediaTokens
 import Platform
+import RequestTargets
 import Testing
 
 @testable import EdgeChecks
 @testable import EmbeddedGate
 @testable import PlaybackGate
+@testable import ReplayStores
 
 @Suite("Checks by the C interface")
 struct EmbeddedCheckTests {

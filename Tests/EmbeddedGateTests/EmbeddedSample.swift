@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import CPlaygate
+import CommonAccessTokens
 import EdgeTokens
 import Encodings
 import GateTestSupport
@@ -14,6 +15,7 @@ import Testing
 @testable import EdgeChecks
 @testable import EmbeddedGate
 @testable import PlaybackGate
+@testable import ReplayStores
 
 /// A gate of a service, and the engine that its policy makes in another process.
 struct EmbeddedSample {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import CommonAccessTokens
 import CPlaygate
-import EdgeTokens
 import GateTestSupport
 import MediaTokens
 import Platform
+import RequestTargets
 import Testing
 
 @testable import EdgeChecks

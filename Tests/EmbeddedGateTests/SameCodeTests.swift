@@ -2,11 +2,13 @@
 // Copyright the Playgate authors.
 
 import CPlaygate
+import CommonAccessTokens
 import EdgeTokens
 import GateTestSupport
 import Keys
 import MediaTokens
 import Platform
+import RequestTargets
 import Testing
 
 @testable import EdgeChecks

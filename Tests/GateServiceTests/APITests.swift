@@ -3,7 +3,6 @@
 
 import Encodings
 import Foundation
-import GateService
 import GateTestSupport
 import MediaTokens
 import Platform

@@ -4,7 +4,6 @@
 import Cryptography
 import Encodings
 import Foundation
-import GateService
 import GateTestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import GateService
+import GateServer
 import GateTestSupport
 import MediaTokens
 import Testing

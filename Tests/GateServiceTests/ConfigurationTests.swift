@@ -3,7 +3,7 @@
 
 import ConfigurationReading
 import Foundation
-import GateService
+import GateServer
 import GateTestSupport
 import MediaTokens
 import Platform

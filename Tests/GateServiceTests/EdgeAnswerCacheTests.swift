@@ -7,7 +7,6 @@ import Platform
 import SPOPServer
 import Testing
 
-@testable import GateService
 
 /// Answers that the edge listener repeats for other files of a folder, beside a gate that decides each check anew.
 @Suite struct `A repeated answer of the edge listener` {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import EdgeListener
 import EdgeTokens
 import Encodings
 import GateTestSupport
@@ -9,7 +10,7 @@ import Platform
 import Testing
 
 @testable import EdgeChecks
-@testable import GateService
+@testable import GateConfiguration
 @testable import HTTPServer
 @testable import PlaybackGate
 

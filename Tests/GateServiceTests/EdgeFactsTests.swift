@@ -5,12 +5,14 @@ import EdgeTokens
 import Encodings
 import GateTestSupport
 import NIOHTTP1
+import RequestTargets
 import Testing
 
 import struct HTTPServer.HTTPFields
 
 @testable import EdgeChecks
-@testable import GateService
+@testable import EdgeListener
+@testable import GateConfiguration
 
 /// The facts that restrictions in grants need, as each dialect states them.
 @Suite struct `The facts of a request` {

@@ -9,11 +9,13 @@ import GateTestSupport
 import MediaTokens
 import NIOHTTP1
 import Platform
+import RequestTargets
 import Testing
 
 import struct HTTPServer.HTTPFields
 
-@testable import GateService
+@testable import EdgeListener
+@testable import GateConfiguration
 
 /// What a player in a browser needs of every edge, with the configuration of its page in `docs/edges`.
 @Suite(.serialized) struct `A player behind a real edge` {

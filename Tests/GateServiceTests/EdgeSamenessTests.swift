@@ -5,7 +5,7 @@ import Foundation
 import GateTestSupport
 import Testing
 
-@testable import GateService
+@testable import GateConfiguration
 
 /// One request, described by every edge in its own words: the decision and the time for which it may be kept are those of the edge
 /// check itself, which a plain description gives.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import HTTPServer
+import CommonAccessTokens
+import EdgeListener
 import EdgeTokens
 import Encodings
 import Foundation
-import GateMetrics
+import GateConfiguration
+import GateServer
 import GateTestSupport
 import Keys
 import MediaResources
@@ -12,15 +16,17 @@ import MediaTokens
 import NIOCore
 import NIOHTTP1
 import Platform
+import RequestTargets
 import SPOPServer
+import Telemetry
 import Testing
 
 import struct HTTPServer.HTTPFields
 import struct HTTPServer.HTTPFieldsBuilder
 
 @testable import EdgeChecks
-@testable import GateService
 @testable import PlaybackGate
+@testable import ReplayStores
 
 #if GRPC
     @testable import GateGRPC
@@ -74,7 +80,13 @@ struct EdgeSample {
                 mirror: mirror
             )
         )
-        snapshot = LiveGate.Snapshot(gate: gate, configuration: configuration, builder: builder, loaded: Self.time)
+        snapshot = LiveGate.Snapshot(
+            gate: gate,
+            configuration: configuration,
+            publishedKeys: nil,
+            files: builder.files,
+            loaded: Self.time
+        )
         responder = EdgeResponder(
             live: LiveGate(snapshot),
             metrics: DecisionMetrics(factory: PrometheusRegistry(), store: "memory"),

@@ -5,7 +5,6 @@ import Foundation
 import GateTestSupport
 import Testing
 
-@testable import GateService
 
 /// The viewers whom real edges refuse a film, by the real gate's codes.
 @Suite(.serialized) struct `A film that others may not see` {

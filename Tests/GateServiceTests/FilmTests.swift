@@ -5,7 +5,6 @@ import Foundation
 import GateTestSupport
 import Testing
 
-@testable import GateService
 
 /// A whole film through real edges with the real gate: past the media token's life, and up to the session's end.
 @Suite(.serialized) struct `A film behind a real edge` {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import EdgeTokens
 import Foundation
 import GateTestSupport
 import Platform
 import Testing
 
-@testable import GateService
 
 /// Grants of profiles with `bind`.
 @Suite struct `A grant that is bound to its player` {

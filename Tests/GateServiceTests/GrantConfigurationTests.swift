@@ -9,7 +9,8 @@ import MediaTokens
 import Platform
 import Testing
 
-@testable import GateService
+@testable import GateConfiguration
+@testable import GateServer
 
 @Suite struct `A configuration with grants` {
     private static let secret = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="

@@ -5,7 +5,6 @@ import GateTestSupport
 import Platform
 import Testing
 
-@testable import GateService
 
 @Suite struct `The metrics of grants` {
     private static let secret = String(repeating: "A", count: 44)

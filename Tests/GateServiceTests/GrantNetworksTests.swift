@@ -2,9 +2,7 @@
 // Copyright the Playgate authors.
 
 import Cryptography
-import EdgeTokens
 import Foundation
-import GateService
 import GateTestSupport
 import Platform
 import Testing

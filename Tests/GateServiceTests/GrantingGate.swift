@@ -3,7 +3,6 @@
 
 import EdgeTokens
 import Encodings
-import HTTPServer
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -12,7 +11,7 @@ import SPOPServer
 import Synchronization
 
 @testable import EdgeChecks
-@testable import GateService
+@testable import EdgeListener
 @testable import HTTPServer
 @testable import PlaybackGate
 

@@ -3,7 +3,6 @@
 
 import Cryptography
 import Foundation
-import GateService
 import GateTestSupport
 import MediaTokens
 import Testing

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import EdgeTokens
+import CommonAccessTokens
 import Foundation
-import GateService
 import GateTestSupport
 import Keys
 import NIOHTTP1

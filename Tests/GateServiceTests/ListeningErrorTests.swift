@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 import Foundation
-import GateService
+import GateServer
 import GateTestSupport
 import MediaTokens
 import SystemPackage

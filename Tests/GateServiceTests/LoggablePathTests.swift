@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Telemetry
 import Testing
-
-@testable import GateService
 
 /// What may be a token is blanked in logs, wherever it stands in a path.
 @Suite struct `A path in logs` {

@@ -5,8 +5,6 @@ import GateTestSupport
 import NIOHTTP1
 import Testing
 
-@testable import GateService
-
 /// Options of the manifest listener that an origin or a player may need.
 @Suite struct `Options of manifests` {
     private static let path = "/film/tnt/film.m3u8"

@@ -3,12 +3,11 @@
 
 import Foundation
 import GateTestSupport
-import Manifests
 import NIOHTTP1
 import Synchronization
 import Testing
 
-@testable import GateService
+@testable import Manifests
 
 /// The origin behind a manifest listener: what it may answer, and what becomes of it.
 @Suite struct `The origin of manifests` {

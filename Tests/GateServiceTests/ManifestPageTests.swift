@@ -8,7 +8,9 @@ import MediaTokens
 import NIOHTTP1
 import Testing
 
-@testable import GateService
+@testable import GateAPI
+@testable import GateConfiguration
+@testable import GateServer
 
 /// `docs/players-without-cookies.md` names what the manifest listener has.
 @Suite struct `The page on players without cookies` {

@@ -6,7 +6,7 @@ import GateTestSupport
 import NIOHTTP1
 import Testing
 
-@testable import GateService
+@testable import GateConfiguration
 
 /// Origins that send the listener elsewhere, and proxies that take a part of the player's path off.
 @Suite struct `A manifest at another URL than the player's` {

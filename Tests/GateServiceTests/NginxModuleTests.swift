@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 import Foundation
-import GateService
 import GateTestSupport
 import Keys
 import MediaTokens

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import GateConfiguration
 import Foundation
 import GateTestSupport
-import HTTPServer
 import MediaResources
 import MediaTokens
 import NIOCore
@@ -12,7 +12,9 @@ import SPOPServer
 import Testing
 
 @testable import EdgeChecks
-@testable import GateService
+@testable import EdgeListener
+@testable import GateServer
+@testable import HTTPServer
 @testable import PlaybackGate
 
 /// The statements of HAProxy about a request in the arguments of its message, and the gate's reading of them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import EdgeListener
 import Encodings
 import Foundation
 import GateTestSupport
@@ -9,7 +10,8 @@ import Platform
 import PlaybackGate
 import Testing
 
-@testable import GateService
+@testable import GateAPI
+@testable import GateConfiguration
 
 /// `docs/operations.md` names what the gate has.
 @Suite struct `The page on running the gate` {

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import GateService
+@testable import ManifestListener
 
 @Suite struct `The kind of a manifest` {
     static let playlists: [(String, PlaylistKind)] = [

@@ -7,10 +7,10 @@ import Encodings
 import Foundation
 import GateTestSupport
 import Platform
+import RequestTargets
 import Testing
 
 @testable import EdgeChecks
-@testable import GateService
 @testable import PlaybackGate
 
 @Suite struct `The policy for edges that decide by themselves` {

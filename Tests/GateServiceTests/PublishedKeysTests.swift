@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import EdgeTokens
+import CommonAccessTokens
 import Encodings
 import Foundation
 import GateTestSupport
@@ -10,7 +10,7 @@ import MediaTokens
 import Platform
 import Testing
 
-@testable import GateService
+@testable import GateConfiguration
 
 /// The public keys of a gate, and their rotation.
 @Suite struct `Published keys` {

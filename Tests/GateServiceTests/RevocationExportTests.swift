@@ -5,7 +5,6 @@ import Cryptography
 import EdgeTokens
 import Encodings
 import Foundation
-import GateService
 import GateTestSupport
 import MediaTokens
 import Platform

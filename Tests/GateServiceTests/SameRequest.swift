@@ -3,9 +3,10 @@
 
 import EdgeTokens
 import Encodings
+import RequestTargets
 
 @testable import EdgeChecks
-@testable import GateService
+@testable import GateConfiguration
 @testable import PlaybackGate
 
 /// The answer to a check, as far as it must be the same.

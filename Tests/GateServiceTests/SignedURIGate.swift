@@ -2,10 +2,8 @@
 // Copyright the Playgate authors.
 
 import Cryptography
-import EdgeTokens
 import Encodings
 import Foundation
-import GateService
 import GateTestSupport
 import Keys
 import Platform

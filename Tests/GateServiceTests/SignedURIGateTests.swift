@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import EdgeTokens
 import Encodings
 import Foundation
-import GateService
 import GateTestSupport
 import Keys
 import Platform

@@ -8,7 +8,9 @@ import Foundation
 import GateTestSupport
 import Keys
 import Platform
+import RequestTargets
 import Testing
+import URISigning
 
 /// What Traffic Server 9.2 with `uri_signing` does with unusual tokens, so that a change of it is seen, beside what is done
 /// here: where it is lenient, the refusal is by name.

@@ -7,7 +7,9 @@ import Foundation
 import GateTestSupport
 import Keys
 import Platform
+import RequestTargets
 import Testing
+import URISigning
 
 /// Traffic Server 9.2 with `uri_signing`, an independent implementation of RFC 9246.
 @Suite(.needsSigningTrafficServer, .serialized) struct `Signed URIs at Traffic Server` {

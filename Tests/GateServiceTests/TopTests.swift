@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 import Foundation
-import GateService
+import GateAdmin
 import GateTestSupport
 import Testing
 

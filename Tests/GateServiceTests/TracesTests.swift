@@ -9,7 +9,9 @@ import Platform
 import Synchronization
 import Testing
 
-@testable import GateService
+@testable import GateConfiguration
+@testable import GateServer
+@testable import Telemetry
 
 /// OpenTelemetry's own messages in Python, which `scripts/setup test` installs.
 enum OpenTelemetryMessages {

@@ -3,7 +3,8 @@
 
 package import MediaTokens
 package import Platform
-package import PlaybackGate
+internal import PlaybackGate
+package import ReplayStores
 
 /// The keys, times and tokens that tests of the gate share.
 package struct GateSample: Sendable {

@@ -4,6 +4,7 @@
 package import MediaTokens
 package import Platform
 package import PlaybackGate
+package import ReplayStores
 
 /// A random history of what grants need of a store, deterministic for a seed: leases, uses of grants, revocations, refreshes
 /// of mirrors, and reopening. Its times are those of `HistoryClock`.

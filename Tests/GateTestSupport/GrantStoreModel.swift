@@ -4,6 +4,7 @@
 package import MediaTokens
 package import Platform
 package import PlaybackGate
+package import ReplayStores
 
 /// The reference model of what grants need of a store: lists of all leases, uses of grants and revocations.
 ///

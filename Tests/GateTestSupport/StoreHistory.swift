@@ -3,7 +3,8 @@
 
 package import MediaTokens
 package import Platform
-package import PlaybackGate
+internal import PlaybackGate
+package import ReplayStores
 
 /// A random history of a replay store, deterministic for a seed: uses, examinations, revocations, and reopening.
 ///

@@ -4,7 +4,8 @@
 import Encodings
 internal import MediaTokens
 package import Platform
-package import PlaybackGate
+internal import PlaybackGate
+package import ReplayStores
 
 /// The reference model of a replay store: lists of all records, of which none is forgotten.
 ///

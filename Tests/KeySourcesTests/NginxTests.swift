@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-#if KeySets
+#if Service
     import Foundation
     import GateTestSupport
     import Keys

@@ -6,6 +6,7 @@ import GateTestSupport
 import MediaResources
 import MediaTokens
 import PlaybackGate
+import ReplayStores
 import Synchronization
 import Testing
 

@@ -6,6 +6,7 @@ import MediaResources
 import MediaTokens
 import Platform
 import PlaybackGate
+import ReplayStores
 import Synchronization
 import Testing
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import CommonAccessTokens
 import EdgeTokens
 import GateTestSupport
 import Keys
@@ -10,6 +11,7 @@ import Platform
 import Testing
 
 @testable import PlaybackGate
+@testable import ReplayStores
 
 @Suite struct `A backend with a grant` {
     private static let now = GateSample.time

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import CommonAccessTokens
 import Cryptography
 import EdgeTokens
 import GateTestSupport
@@ -8,9 +9,13 @@ import Keys
 import MediaResources
 import MediaTokens
 import Platform
+import RequestTargets
 import Testing
+import URISigning
+import VendorTokens
 
 @testable import PlaybackGate
+@testable import ReplayStores
 
 /// A gate whose playbacks have a grant for each of several networks: one that asks the gate, one that checks signed URIs, and
 /// vendors' networks.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import CommonAccessTokens
 import Cryptography
 import EdgeTokens
 import GateTestSupport
@@ -8,10 +9,13 @@ import Keys
 import MediaResources
 import MediaTokens
 import Platform
+import RequestTargets
 import Testing
+import URISigning
 
 @testable import EdgeChecks
 @testable import PlaybackGate
+@testable import ReplayStores
 
 /// Two entries that lie beside each other in one way, with grants of the same profiles.
 struct Neighbours: Sendable, CustomTestStringConvertible {

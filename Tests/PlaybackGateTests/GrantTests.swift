@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import EdgeTokens
+import CommonAccessTokens
 import GateTestSupport
 import Keys
 import MediaTokens
@@ -9,6 +9,7 @@ import Platform
 import Testing
 
 @testable import PlaybackGate
+@testable import ReplayStores
 
 @Suite struct `Grants of the gate` {
     private static let master = "/live/tnt/master.m3u8"

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import CommonAccessTokens
 import EdgeTokens
 import GateTestSupport
 import Keys
 import MediaResources
 import MediaTokens
 import Platform
+import RequestTargets
 import Testing
 
 @testable import PlaybackGate
+@testable import ReplayStores
 
 /// A gate with grants, as docs/playback.md configures it: the master playlist starts a playback, and everything below its
 /// folder needs the grant.

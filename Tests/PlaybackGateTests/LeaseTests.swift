@@ -5,6 +5,7 @@ import GateTestSupport
 import MediaTokens
 import Platform
 import PlaybackGate
+import ReplayStores
 import Testing
 
 @Suite struct `Leases in memory` {

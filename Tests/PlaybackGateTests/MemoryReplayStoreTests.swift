@@ -7,6 +7,7 @@ import GateTestSupport
 import MediaTokens
 import Platform
 import PlaybackGate
+import ReplayStores
 import Testing
 
 @Suite struct `The memory store` {

@@ -3,6 +3,7 @@
 
 import GateTestSupport
 import PlaybackGate
+import ReplayStores
 import Testing
 
 @Suite struct `The memory store and its model` {

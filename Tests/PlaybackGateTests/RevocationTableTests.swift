@@ -7,6 +7,7 @@ import Platform
 import Testing
 
 @testable import PlaybackGate
+@testable import ReplayStores
 
 @Suite struct `The table of revocations` {
     private static func entry(_ number: Int64, kind: Revocation.Kind? = .token) -> RevocationTable.Entry {

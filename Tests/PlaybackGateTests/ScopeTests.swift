@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import EdgeTokens
 import GateTestSupport
 import MediaResources
 import Testing
+import VendorTokens
 
 @testable import PlaybackGate
 

@@ -5,6 +5,7 @@ import GateTestSupport
 import MediaResources
 import MediaTokens
 import PlaybackGate
+import ReplayStores
 import Testing
 
 @Suite struct `The use of a token` {

@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 import Encodings
-import GateService
 import MediaTokens
 import Platform
 import Testing

@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 import ArgumentParser
-import EdgeTokens
 import Encodings
 import GateTestSupport
 import Keys

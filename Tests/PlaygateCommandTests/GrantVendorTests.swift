@@ -2,9 +2,9 @@
 // Copyright the Playgate authors.
 
 import ArgumentParser
-import EdgeTokens
 import GateTestSupport
 import Testing
+import VendorTokens
 
 @testable import playgate
 

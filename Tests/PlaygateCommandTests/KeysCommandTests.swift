@@ -3,7 +3,7 @@
 
 import Encodings
 import Foundation
-import GateService
+import GateServer
 import GateTestSupport
 import Keys
 import MediaTokens

@@ -8,6 +8,7 @@ import MediaResources
 import MediaTokens
 import Platform
 import PlaybackGate
+import ReplayStores
 import Sandbox
 
 /// A sandbox that runs in this process during a test, with a clock that the test sets.

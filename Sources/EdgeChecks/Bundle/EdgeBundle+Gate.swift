@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import CommonAccessTokens
 internal import Cryptography
 internal import EdgeTokens
 internal import Keys
 internal import MediaTokens
 internal import Platform
 internal import PlaybackGate
+internal import ReplayStores
+internal import URISigning
 
 extension EdgeBundle {
     /// The objects of a gate that a policy makes, but for its mirror.

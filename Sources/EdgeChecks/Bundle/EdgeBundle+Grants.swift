@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import CommonAccessTokens
 internal import EdgeTokens
 internal import Keys
 internal import MediaResources
 internal import Platform
 internal import PlaybackGate
+internal import URISigning
 
 // The parts of a policy that concern entries, policies, keys and issuers, read from their objects.
 

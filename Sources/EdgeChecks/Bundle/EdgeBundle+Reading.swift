@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import CommonAccessTokens
 internal import EdgeTokens
 internal import Encodings
 internal import Keys
@@ -8,6 +9,8 @@ internal import MediaResources
 internal import MediaTokens
 package import Platform
 internal import PlaybackGate
+internal import ReplayStores
+internal import URISigning
 
 extension EdgeBundle {
     /// Reads a document: strict JSON, in which a member that is not known is an error.

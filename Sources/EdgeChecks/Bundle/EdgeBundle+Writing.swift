@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
+internal import CommonAccessTokens
 internal import Encodings
 internal import Keys
 internal import MediaResources
 internal import MediaTokens
 internal import Platform
 internal import PlaybackGate
+internal import ReplayStores
+internal import URISigning
 
 extension EdgeBundle {
     /// The parts of a document that ``updated(by:at:)`` replaces.

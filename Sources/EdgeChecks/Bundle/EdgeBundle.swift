@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+package import CommonAccessTokens
 package import EdgeTokens
 package import Keys
 package import MediaTokens
 package import Platform
 package import PlaybackGate
+package import ReplayStores
+package import URISigning
 
 /// Everything by which a gate decides without a store, for processes that check requests by themselves.
 ///

@@ -111,7 +111,7 @@ private struct BracketExpression {
     private var isNegated = false
 
     /// Reads the expression behind its `[`. Returns the place behind its `]`.
-    mutating func read(_ text: Span<UInt8>, from start: Int) throws(Pattern.Fault) -> Int {
+    package mutating func read(_ text: Span<UInt8>, from start: Int) throws(Pattern.Fault) -> Int {
         var place = start
         if place < text.count, text[place] == UInt8(ascii: "^") {
             isNegated = true
@@ -181,7 +181,7 @@ private struct BracketExpression {
     }
 
     /// Appends the set in the syntax of RE2. A set without bytes is one that no text has.
-    func write(to output: inout [UInt8]) {
+    package func write(to output: inout [UInt8]) {
         var isEmpty = true
         var start: UInt8?
         output.append(UInt8(ascii: "["))

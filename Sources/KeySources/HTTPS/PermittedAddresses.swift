@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
+internal import RequestTargets
 
 /// The addresses that key sets may be fetched from: those of the public internet, and the networks of a configuration.
 ///

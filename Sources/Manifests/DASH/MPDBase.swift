@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
 internal import Encodings
 
 /// A URL to which references of an MPD are relative, before the MPD is rewritten and after.

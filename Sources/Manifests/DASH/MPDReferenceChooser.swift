@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
 internal import Encodings
+internal import RequestTargets
 
 /// A chooser of the text of a reference that several bases may apply to.
 ///

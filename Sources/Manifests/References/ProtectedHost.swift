@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
 internal import Encodings
+internal import RequestTargets
 
 /// A host that may see the grant, with its port.
 struct ProtectedHost: Hashable, Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
 internal import Encodings
+internal import RequestTargets
 
 /// The absolute URL to which references are relative (RFC 3986 §5.1).
 package struct ReferenceBase: Hashable, Sendable {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
 internal import Encodings
+internal import RequestTargets
 
 /// The parts of a reference, as ranges of its bytes.
 ///

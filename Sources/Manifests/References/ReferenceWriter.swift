@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
 internal import Encodings
+internal import RequestTargets
 
 /// A writer of references: those to protected hosts with the grant, all others as they are.
 package struct ReferenceWriter: Sendable {

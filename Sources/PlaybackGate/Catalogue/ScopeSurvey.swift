@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
 internal import Encodings
 
 /// Tells to which entries the paths of a scope belong.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import CommonAccessTokens
 internal import EdgeTokens
+internal import URISigning
 
 /// A grant with a good signature, in a format that the gate checks.
 enum AuthenticGrant: Sendable {

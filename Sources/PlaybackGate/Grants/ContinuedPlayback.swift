@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import CommonAccessTokens
 internal import Cryptography
 package import EdgeTokens
 internal import Encodings

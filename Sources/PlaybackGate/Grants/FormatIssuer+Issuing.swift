@@ -3,6 +3,9 @@
 
 package import EdgeTokens
 internal import Platform
+internal import RequestTargets
+internal import URISigning
+package import VendorTokens
 
 /// The wish for a grant of a session, whatever its format.
 struct GrantOrder {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
 internal import Encodings
 internal import Keys
 internal import Platform
+internal import RequestTargets
+internal import URISigning
 
 extension FormatIssuer {
     /// Issues a signed URI; `nil` if the profile asks for what the order does not have, such as the player's address.

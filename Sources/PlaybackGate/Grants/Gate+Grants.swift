@@ -5,6 +5,9 @@ internal import EdgeTokens
 internal import Encodings
 internal import MediaTokens
 public import Platform
+internal import ReplayStores
+internal import RequestTargets
+internal import URISigning
 
 // The part of a decision that concerns grants. An acceptable grant decides before the media token is looked at, so a reload
 // of a manifest consumes nothing.

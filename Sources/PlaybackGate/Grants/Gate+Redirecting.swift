@@ -4,6 +4,8 @@
 public import EdgeTokens
 internal import Keys
 internal import Platform
+internal import RequestTargets
+public import URISigning
 
 // The redirection of a request to another content delivery network (RFC 9246 §2.1): the signed URI of the request is checked as
 // at an edge, and becomes one for the other network.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
 internal import MediaTokens
 package import Platform
+internal import ReplayStores
 
 extension Gate {
     /// A number that grows with each revocation that may concern a grant; 0 without grants.

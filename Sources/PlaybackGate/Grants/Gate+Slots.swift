@@ -4,6 +4,7 @@
 public import EdgeTokens
 internal import MediaTokens
 public import Platform
+internal import ReplayStores
 internal import Synchronization
 
 // The slots of playbacks whose viewers may have a limited number of them. A slot belongs to a playback, whatever starts it and

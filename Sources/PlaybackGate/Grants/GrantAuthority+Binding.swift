@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import CommonAccessTokens
 internal import EdgeTokens
 internal import Encodings
+internal import URISigning
 
 // A grant is for a resource of a requestor, not for all that lies under its paths. Every way in which a grant is accepted asks
 // here: edge check, renewal, lease, exchange, redirect, manifests, and processes that check by themselves.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import CommonAccessTokens
 internal import EdgeTokens
 internal import Encodings
 internal import MediaTokens
 internal import Platform
+internal import ReplayStores
+internal import URISigning
 
 extension GrantAuthority {
     /// The result of checking the grants of a request.

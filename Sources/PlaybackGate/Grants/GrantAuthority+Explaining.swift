@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import CommonAccessTokens
 public import EdgeTokens
 public import Keys
 public import Platform
+internal import URISigning
 
 extension GrantAuthority {
     /// The verdict on a grant, with the outcome of each of its claims.
@@ -13,7 +15,7 @@ extension GrantAuthority {
         /// The key that made the grant; `nil` if it is not authentic.
         public let key: TokenKey?
         /// The claims in the order of the grant; empty if it is not authentic.
-        public let claims: [CATExplanation.Claim]
+        public let claims: [ExplainedClaim]
     }
 
     /// Checks a Common Access Token or a signed URI for a request, and says of each claim what became of it. Consumes nothing.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import CommonAccessTokens
 internal import Cryptography
 internal import EdgeTokens
 internal import Encodings
 internal import MediaTokens
 internal import Platform
+internal import ReplayStores
+internal import RequestTargets
 
 extension GrantAuthority {
     /// Creates the session of a playback that a media token starts; `nil` if it would be over at `now`.

@@ -4,6 +4,8 @@
 internal import EdgeTokens
 internal import Encodings
 public import Platform
+internal import RequestTargets
+internal import VendorTokens
 
 extension GrantAuthority {
     /// True if a profile can sign a URL with a query, so that an edge finds the grant's parameters and no others of their names.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
+internal import CommonAccessTokens
 internal import Encodings
 internal import Keys
 internal import Platform
+internal import RequestTargets
+internal import URISigning
 
 extension GrantAuthority {
     /// Renews a grant of an entry whose renewal is due, or returns the grant that a parallel request got; `nil` if it cannot be

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+public import CommonAccessTokens
 public import EdgeTokens
 public import Keys
 internal import MediaTokens
 public import Platform
+public import ReplayStores
 internal import Synchronization
+public import URISigning
 
 /// The issue, check and renewal of grants. One authority serves all grants of a gate.
 ///

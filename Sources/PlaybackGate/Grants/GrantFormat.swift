@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-public import EdgeTokens
+public import CommonAccessTokens
 public import Keys
+public import URISigning
+public import VendorTokens
 
 /// A format of grants. A playback has one grant for each content delivery network, in the format that the network checks.
 public enum GrantFormat: Hashable, Sendable {

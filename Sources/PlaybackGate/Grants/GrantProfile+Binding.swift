@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import CommonAccessTokens
 internal import EdgeTokens
+internal import RequestTargets
 
 extension GrantProfile {
     /// The facts about a player to which grants are bound: a request without the same facts is refused.

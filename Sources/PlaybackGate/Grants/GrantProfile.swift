@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeTokens
+internal import CommonAccessTokens
 internal import Keys
 
 /// The rules by which the gate issues grants for entries of the catalogue.

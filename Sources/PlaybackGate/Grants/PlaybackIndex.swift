@@ -4,6 +4,7 @@
 internal import EdgeTokens
 internal import Encodings
 internal import Platform
+internal import ReplayStores
 
 /// The playbacks that a catalogue knows, by the tags of what they play.
 ///

@@ -4,7 +4,6 @@
 import ArgumentParser
 import ConfigurationReading
 import Encodings
-import GateService
 import MediaTokens
 import Platform
 

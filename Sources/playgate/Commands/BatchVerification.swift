@@ -3,7 +3,6 @@
 
 import CommandLineSupport
 import Encodings
-import GateService
 import MediaResources
 import MediaTokens
 import Platform

@@ -5,7 +5,7 @@ import ArgumentParser
 import CommandLineSupport
 import ConfigurationReading
 import EdgeChecks
-import GateService
+import GateServer
 import Keys
 import Platform
 import PlaybackGate

@@ -4,7 +4,7 @@
 import ArgumentParser
 import CommandLineSupport
 import Encodings
-import GateService
+import GateAPI
 
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

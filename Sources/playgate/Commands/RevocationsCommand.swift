@@ -5,7 +5,7 @@ import ArgumentParser
 import CommandLineSupport
 import ConfigurationReading
 import Encodings
-import GateService
+import GateAPI
 import Platform
 
 struct RevocationsCommand: AsyncParsableCommand {

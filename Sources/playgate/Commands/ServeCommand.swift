@@ -5,7 +5,7 @@ import ArgumentParser
 import CommandLineSupport
 import ConfigurationReading
 import Encodings
-import GateService
+import GateServer
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

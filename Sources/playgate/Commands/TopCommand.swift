@@ -5,7 +5,8 @@ import ArgumentParser
 import CommandLineSupport
 import ConfigurationReading
 import Encodings
-import GateService
+import GateAPI
+import GateAdmin
 import Platform
 
 struct TopCommand: AsyncParsableCommand, JSONAnswering {

@@ -4,7 +4,6 @@
 import ArgumentParser
 import CommandLineSupport
 import Encodings
-import GateService
 import MediaResources
 import MediaTokens
 import Platform

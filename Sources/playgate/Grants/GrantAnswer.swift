@@ -6,6 +6,7 @@ import EdgeTokens
 import Encodings
 import Keys
 import Platform
+import URISigning
 
 /// The result of a check of a grant.
 struct GrantAnswer {

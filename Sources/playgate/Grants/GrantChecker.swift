@@ -2,9 +2,11 @@
 // Copyright the Playgate authors.
 
 import CommandLineSupport
+import CommonAccessTokens
 import EdgeTokens
 import Keys
 import Platform
+import URISigning
 
 /// A verifier of grants with the keys of a file.
 struct GrantChecker: Sendable {

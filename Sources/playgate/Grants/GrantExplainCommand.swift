@@ -3,10 +3,12 @@
 
 import ArgumentParser
 import CommandLineSupport
+import CommonAccessTokens
 import EdgeTokens
 import Encodings
 import Keys
 import Platform
+import URISigning
 
 extension GrantCommand {
     struct Explain: ParsableCommand, JSONAnswering {
@@ -104,7 +106,7 @@ extension GrantCommand {
             hasURL: Bool,
             at now: Timestamp
         ) -> GrantExplanation {
-            let (verdict, key, claims): (GrantVerdict, TokenKey?, [CATExplanation.Claim])
+            let (verdict, key, claims): (GrantVerdict, TokenKey?, [ExplainedClaim])
             switch selected.verifier {
             case .cat(let verifier):
                 let explained = verifier.explain(token.utf8.span, facts, at: now)
@@ -129,7 +131,7 @@ extension GrantCommand {
             at now: Timestamp
         ) throws(CommandFailure) -> GrantExplanation {
             let keys = try signing.decryptionKeys()
-            do throws(UnverifiedCATError) {
+            do throws(UnverifiedTokenError) {
                 if format == .uriSigning {
                     let read = try UnverifiedSignedURI(token.utf8.span)
                     let policy = GrantChecker.signedPolicy(audience: audience, keys)
@@ -170,7 +172,7 @@ struct GrantExplanation {
     var isIssuerAssumed = false
     var keyID: KeyID?
     var algorithm: KeyAlgorithm?
-    var claims: [CATExplanation.Claim] = []
+    var claims: [ExplainedClaim] = []
 
     /// True if the grant is refused for a reason other than facts that were not given.
     var isRefused: Bool {
@@ -186,13 +188,13 @@ struct GrantExplanation {
         return refusal.code == .contextMissing || refusal.code == .uriMismatch
     }
 
-    private func outcome(_ claim: CATExplanation.Claim) -> CATExplanation.Outcome {
+    private func outcome(_ claim: ExplainedClaim) -> ExplainedClaim.Outcome {
         let isURI = !hasURL && claim.refusal?.code == .uriMismatch
         return isURI ? .notEvaluated : claim.outcome
     }
 
     /// The fact that a claim which is not evaluated lacks; `nil` if it lacks none.
-    private func missing(_ claim: CATExplanation.Claim) -> String? {
+    private func missing(_ claim: ExplainedClaim) -> String? {
         let isOfURI = claim.refusal?.claim == .uri || claim.refusal?.claimName == URISigningClaim.container.rawValue
         if !hasURL, isOfURI, outcome(claim) == .notEvaluated { return "url" }
         if let fact = claim.refusal?.fact { return fact.rawValue }
@@ -206,7 +208,7 @@ struct GrantExplanation {
         }
     }
 
-    private func missingOfSignedURI(_ claim: CATExplanation.Claim) -> String? {
+    private func missingOfSignedURI(_ claim: ExplainedClaim) -> String? {
         switch URISigningClaim(rawValue: claim.name) {
         case .identifier: "store"
         case .session, .revocation: "revocations"
@@ -229,7 +231,7 @@ struct GrantExplanation {
         return .object(notice + JSON.grantVerdict(isValid: isAllowed, shown) + facts)
     }
 
-    private func json(_ claim: CATExplanation.Claim) -> JSON {
+    private func json(_ claim: ExplainedClaim) -> JSON {
         let code = outcome(claim) == .fail ? claim.refusal?.code.rawValue : nil
         return .object([
             ("label", claim.label.map { .number($0) } ?? .null), ("name", .string(claim.name)),
@@ -270,7 +272,7 @@ struct GrantExplanation {
     }
 
     /// The code of a claim that fails, or what one that is not evaluated lacks.
-    private func reason(_ claim: CATExplanation.Claim) -> String {
+    private func reason(_ claim: ExplainedClaim) -> String {
         if outcome(claim) == .fail { return claim.refusal.map { Style.faint("  \($0.code.rawValue)") } ?? "" }
         return missing(claim).map { Style.faint("  needs \($0)") } ?? ""
     }
@@ -288,7 +290,7 @@ struct GrantExplanation {
     }
 }
 
-extension CATExplanation.Outcome {
+extension ExplainedClaim.Outcome {
     fileprivate var words: String {
         switch self {
         case .pass: "pass"

@@ -6,6 +6,7 @@ import CommandLineSupport
 import EdgeTokens
 import Encodings
 import Keys
+import RequestTargets
 
 /// The options for the facts of a request.
 struct GrantFactOptions: ParsableArguments {

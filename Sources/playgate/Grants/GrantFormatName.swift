@@ -2,8 +2,8 @@
 // Copyright the Playgate authors.
 
 import ArgumentParser
-import EdgeTokens
 import Keys
+import VendorTokens
 
 /// A format of grants on the command line.
 enum GrantFormatName: String, ExpressibleByArgument, CaseIterable {

@@ -3,10 +3,12 @@
 
 import ArgumentParser
 import CommandLineSupport
-import EdgeTokens
+import CommonAccessTokens
 import Encodings
 import Keys
 import Platform
+import RequestTargets
+import VendorTokens
 
 // The issue of grants in vendors' formats.
 

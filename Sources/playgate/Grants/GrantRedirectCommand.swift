@@ -3,10 +3,11 @@
 
 import ArgumentParser
 import CommandLineSupport
-import EdgeTokens
 import Encodings
 import Keys
 import Platform
+import RequestTargets
+import URISigning
 
 extension GrantCommand {
     struct Redirect: ParsableCommand, JSONAnswering {

@@ -3,10 +3,12 @@
 
 import ArgumentParser
 import CommandLineSupport
+import CommonAccessTokens
 import EdgeTokens
 import Encodings
 import Keys
 import Platform
+import URISigning
 
 extension GrantCommand {
     struct Renew: ParsableCommand, JSONAnswering {

@@ -2,7 +2,9 @@
 // Copyright the Playgate authors.
 
 import ArgumentParser
-import EdgeTokens
+import CommonAccessTokens
+internal import EdgeTokens
+import RequestTargets
 
 /// The options for what a new grant is restricted to.
 struct GrantRestrictionOptions: ParsableArguments {

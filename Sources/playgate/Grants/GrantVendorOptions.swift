@@ -3,8 +3,8 @@
 
 import ArgumentParser
 import CommandLineSupport
-import EdgeTokens
 import Encodings
+import VendorTokens
 
 /// The options for the key and the settings of a vendor's format.
 struct GrantVendorOptions: ParsableArguments {

@@ -6,6 +6,7 @@ import CommandLineSupport
 import EdgeTokens
 import Encodings
 import Platform
+import VendorTokens
 
 // The verification of grants in vendors' formats.
 

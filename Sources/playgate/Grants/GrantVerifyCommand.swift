@@ -3,9 +3,12 @@
 
 import ArgumentParser
 import CommandLineSupport
+import CommonAccessTokens
 import EdgeTokens
 import Encodings
 import Platform
+import RequestTargets
+import URISigning
 
 extension GrantCommand {
     struct Verify: AsyncParsableCommand, JSONAnswering {

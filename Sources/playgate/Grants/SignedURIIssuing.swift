@@ -7,6 +7,8 @@ import EdgeTokens
 import Encodings
 import Keys
 import Platform
+import RequestTargets
+import URISigning
 
 extension GrantCommand.Issue {
     /// Throws if an option is not one of signed URIs.

@@ -3,8 +3,9 @@
 
 import ArgumentParser
 import CommandLineSupport
-import EdgeTokens
 import Keys
+import RequestTargets
+import URISigning
 
 /// The options for checks of signed URIs (RFC 9246).
 struct SignedURIOptions: ParsableArguments {

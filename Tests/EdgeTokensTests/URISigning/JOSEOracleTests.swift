@@ -8,6 +8,7 @@ import Keys
 import Testing
 
 @testable import EdgeTokens
+@testable import URISigning
 
 /// Two independent JOSE libraries in Python, in the environment that `scripts/setup test` makes.
 @Suite(.enabled(if: Requirement.hasOracles, "joserfc and jwcrypto are not installed: run scripts/setup test"))

@@ -3,7 +3,7 @@
 
 import Testing
 
-@testable import EdgeTokens
+@testable import RequestTargets
 
 @Suite struct `The cut of packages out of targets` {
     private static let rows: [(before: String, after: String, packages: [String])] = [

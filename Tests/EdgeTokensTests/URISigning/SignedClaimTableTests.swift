@@ -5,6 +5,7 @@ import Keys
 import Testing
 
 @testable import EdgeTokens
+@testable import URISigning
 
 /// Every claim of signed URIs with pass and fail.
 @Suite struct `Claims of signed URIs` {

@@ -6,6 +6,8 @@ import Keys
 import Testing
 
 @testable import EdgeTokens
+@testable import RequestTargets
+@testable import URISigning
 
 @Suite struct `Examples of signed URIs` {
     @Test func `Appendix A1 of RFC 9246 verifies as printed`() throws {

@@ -6,6 +6,8 @@ import Keys
 import Testing
 
 @testable import EdgeTokens
+@testable import RequestTargets
+@testable import URISigning
 
 @Suite struct `Renewal and redirection of signed URIs` {
     private static let session = PlaybackSession(

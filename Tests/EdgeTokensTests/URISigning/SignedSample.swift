@@ -6,6 +6,8 @@ import Keys
 import Testing
 
 @testable import EdgeTokens
+@testable import RequestTargets
+@testable import URISigning
 
 /// The key, claims and facts of the specification's examples of signed URIs.
 enum SignedSample {

@@ -5,7 +5,8 @@ import Encodings
 import GateTestSupport
 import Testing
 
-@testable import EdgeTokens
+@testable import RequestTargets
+@testable import URISigning
 
 @Suite struct `Containers of signed URIs` {
     private static let uris: [RequestURI] = {

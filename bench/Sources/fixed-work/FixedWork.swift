@@ -6,6 +6,7 @@ import EdgeTokens
 import MediaResources
 import MediaTokens
 import PlaybackGate
+import ReplayStores
 
 /// Runs one part of the hot path a given number of times with a given key and token, for `bench/instructions` to count.
 /// Nothing in it differs between runs, and it does not use Foundation.

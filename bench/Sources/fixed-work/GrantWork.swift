@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import CommonAccessTokens
 import EdgeTokens
 import Keys
+import RequestTargets
 
 /// The parts of the work with grants: the claims are those that a gate issues, and never differ.
 enum GrantWork {

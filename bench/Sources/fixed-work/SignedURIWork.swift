@@ -3,6 +3,8 @@
 
 import EdgeTokens
 import Keys
+import RequestTargets
+import URISigning
 
 /// The parts of the work with signed URIs (RFC 9246): the claims are those that a gate issues, and never differ.
 enum SignedURIWork {

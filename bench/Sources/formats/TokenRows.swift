@@ -2,11 +2,14 @@
 // Copyright the Playgate authors.
 
 import CLimits
+import CommonAccessTokens
 import EdgeTokens
 import Keys
 import MediaResources
 import MediaTokens
+import RequestTargets
 import TokenParts
+import URISigning
 
 extension Formats {
     /// Returns the works with grants and media tokens: verified, and issued.

@@ -2,8 +2,8 @@
 // Copyright the Playgate authors.
 
 import CLimits
-import EdgeTokens
 import Keys
+import VendorTokens
 
 extension Formats {
     /// Returns the works with vendors' formats: issued, and verified where an edge of one's own does.

@@ -4,6 +4,7 @@
 import MediaResources
 import MediaTokens
 import PlaybackGate
+import ReplayStores
 
 extension HotPath {
     /// Measures a whole decision: catalogue, verification, replay store.

@@ -2,8 +2,10 @@
 // Copyright the Playgate authors.
 
 import CLimits
+import CommonAccessTokens
 import EdgeTokens
 import Keys
+import RequestTargets
 import TokenParts
 
 extension HotPath {

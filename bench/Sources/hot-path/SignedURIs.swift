@@ -4,7 +4,9 @@
 import CLimits
 import EdgeTokens
 import Keys
+import RequestTargets
 import TokenParts
+import URISigning
 
 extension HotPath {
     /// Measures checks of signed URIs (RFC 9246): of text, and of what a cache keeps.

@@ -3,9 +3,11 @@
 
 import CLimits
 import Foundation
-import GateStores
 import MediaTokens
 import PlaybackGate
+import RedisStore
+import ReplayStores
+import SQLiteStore
 
 extension HotPath {
     /// Measures uses of 64 concurrent playbacks. Concurrent uses are written together.

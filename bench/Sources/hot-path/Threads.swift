@@ -5,6 +5,7 @@ import Foundation
 import MediaResources
 import MediaTokens
 import PlaybackGate
+import ReplayStores
 import Synchronization
 
 extension HotPath {

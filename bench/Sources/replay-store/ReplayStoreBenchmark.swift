@@ -5,6 +5,7 @@ import EdgeTokens
 import Foundation
 import MediaTokens
 import PlaybackGate
+import ReplayStores
 
 /// Measures the memory of a million live uses, and the time to record a use, to refuse one, and to record one while old ones
 /// expire; the same of leases; and the time to look a tag up among 100,000 revocations.

@@ -3,7 +3,7 @@
 
 @testable import ConfigurationReading
 @testable import Encodings
-@testable import GateService
+@testable import GateConfiguration
 
 extension Target {
     /// The text of a configuration file: the result is a configuration or errors, and both can be printed.

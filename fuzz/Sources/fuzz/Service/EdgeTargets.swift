@@ -4,10 +4,11 @@
 import NIOHTTP1
 
 @testable import EdgeChecks
-@testable import EdgeTokens
-@testable import GateService
+@testable import EdgeListener
+@testable import GateConfiguration
 @testable import HTTPServer
 @testable import PlaybackGate
+@testable import RequestTargets
 
 extension Target {
     /// The original target of a client's request to an edge: it is split as a byte-by-byte scan splits it, and its parts

@@ -5,7 +5,6 @@ import NIOCore
 import NIOEmbedded
 import NIOHTTP1
 
-@testable import GateService
 @testable import HTTPServer
 @testable import MediaTokens
 @testable import Platform

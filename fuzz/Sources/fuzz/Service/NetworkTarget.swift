@@ -3,7 +3,7 @@
 
 import CSecondOpinion
 
-@testable import EdgeTokens
+@testable import RequestTargets
 
 extension Target {
     /// Networks of trusted peers: addresses are those that the C library parses, and a network contains exactly the

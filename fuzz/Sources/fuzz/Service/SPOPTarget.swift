@@ -3,7 +3,7 @@
 
 import NIOCore
 
-@testable import GateService
+@testable import EdgeListener
 @testable import HTTPServer
 @testable import SPOPServer
 

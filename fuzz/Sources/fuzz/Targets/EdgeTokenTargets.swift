@@ -3,8 +3,10 @@
 
 import Keys
 
+@testable import CommonAccessTokens
 @testable import EdgeTokens
 @testable import PlaybackGate
+@testable import RequestTargets
 
 /// What a Common Access Token is checked with: keys of the run, a policy and the facts of one request.
 private struct CATFixture: Sendable {

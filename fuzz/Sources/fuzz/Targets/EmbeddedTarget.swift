@@ -7,9 +7,11 @@ import Keys
 import MediaResources
 import MediaTokens
 
+@testable import CommonAccessTokens
 @testable import EdgeChecks
 @testable import EdgeTokens
 @testable import PlaybackGate
+@testable import ReplayStores
 
 /// A policy of the run, of which nobody has the keys, and an engine of it.
 private struct EmbeddedFixture: @unchecked Sendable {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-@testable import EdgeTokens
+@testable import RequestTargets
+@testable import VendorTokens
 
 /// A verifier of a vendor's format with a key that no input has, and a token that it accepts.
 private struct SignedFixture: Sendable {

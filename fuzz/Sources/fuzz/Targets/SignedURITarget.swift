@@ -4,6 +4,8 @@
 import Keys
 
 @testable import EdgeTokens
+@testable import RequestTargets
+@testable import URISigning
 
 /// What a signed URI is checked with: a key of the run, a policy and the facts of one request.
 private struct SignedFixture: Sendable {

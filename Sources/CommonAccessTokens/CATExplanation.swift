@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import EdgeTokens
+internal import Encodings
+public import Keys
+
+/// The claims of a token, each with its outcome for a request: for people who ask why a token is refused.
+public struct CATExplanation: Sendable {
+    /// The verdict, as of a check.
+    public let verdict: GrantVerdict
+    /// The key that made the token; `nil` if it is not authentic.
+    public let key: TokenKey?
+    /// The claims in the order of the token; empty if it is not authentic, or its claims are malformed.
+    public let claims: [ExplainedClaim]
+}
+
+extension CATVerifier {
+    /// Checks a token for a request, and says of each claim what became of it. Nothing of a token that is not authentic is
+    /// told.
+    ///
+    /// - Parameters:
+    ///   - token: The token as shown, at most ``maximumSize`` characters.
+    ///   - facts: The facts of the request.
+    ///   - now: The time of receipt.
+    public func explain(_ token: Span<UInt8>, _ facts: RequestFacts, at now: Timestamp) -> CATExplanation {
+        let verdict = verify(token, facts, at: now)
+        var buffer = [UInt8](repeating: 0, count: COSEText.bufferSize)
+        var output = buffer.mutableSpan
+        guard case .success(let count) = COSEText.decode(token, into: &output) else {
+            return CATExplanation(verdict: verdict, key: nil, claims: [])
+        }
+        let bytes = output.span.extracting(first: count)
+        guard case .verified(let key, let place) = settings.keys.verify(cose: bytes, format: .cat, at: now),
+            let profile = settings.profiles.first(where: { $0.issuer.name == key.issuer })
+        else { return CATExplanation(verdict: verdict, key: nil, claims: []) }
+        let explained = ClaimExplainer(settings: settings, profile: profile, now: now.millisecondsSince1970)
+        let claims = explained.claims(bytes.extracting(place), token, facts)
+        return CATExplanation(verdict: verdict, key: key, claims: claims)
+    }
+}
+
+/// An explainer of the claims of one token.
+struct ClaimExplainer {
+    package let settings: CATVerifier.Settings
+    package let profile: CATVerifier.Profile
+    package let now: Int64
+
+    package func claims(_ payload: Span<UInt8>, _ token: Span<UInt8>, _ facts: RequestFacts) -> [ExplainedClaim] {
+        let options = profile.issuer.options
+        var explained: [ExplainedClaim] = []
+        do throws(ClaimSet.Fault) {
+            var reader = ClaimReader(payload)
+            let set = try ClaimSet(from: &reader, options)
+            let patterns = reader.compiledPatterns(payload)
+            let context = CATContext(
+                payload: payload,
+                patterns: patterns,
+                profile: profile,
+                settings: settings,
+                now: now
+            )
+            for entry in ClaimExplainer.entries(payload) {
+                let (outcome, refusal) = outcome(entry, of: set, context, token, facts)
+                explained.append(
+                    ExplainedClaim(
+                        label: entry.label,
+                        name: entry.label.map { options.labels.meaning(of: ClaimLabel($0)).description } ?? entry.name,
+                        outcome: outcome,
+                        refusal: refusal,
+                        value: CBORDiagnostic.text(payload.extracting(entry.value))
+                    )
+                )
+            }
+        } catch {
+            return []
+        }
+        return explained
+    }
+
+    /// An entry of the payload.
+    private struct Entry {
+        package let label: Int64?
+        package let name: String
+        package let value: Range<Int>
+    }
+
+    private static func entries(_ payload: Span<UInt8>) -> [Entry] {
+        var entries: [Entry] = []
+        do throws(ClaimFault) {
+            var reader = ClaimReader(payload)
+            for _ in 0..<(try reader.map(0...256)) {
+                let key = try reader.next()
+                let start = reader.position
+                try reader.skip()
+                var name = ""
+                if case .text(let place) = key { name = String(copying: payload.extracting(place)) }
+                entries.append(Entry(label: key.integer, name: name, value: start..<reader.position))
+            }
+        } catch {
+            return entries
+        }
+        return entries
+    }
+
+    private func outcome(
+        _ entry: Entry,
+        of set: ClaimSet,
+        _ context: borrowing CATContext,
+        _ token: Span<UInt8>,
+        _ facts: RequestFacts
+    ) -> (ExplainedClaim.Outcome, GrantRefusal?) {
+        let options = profile.issuer.options
+        guard let label = entry.label, let claim = options.claim(label) else {
+            let isUnsettled = entry.label.map { CATLabels.unsettled ~= $0 } ?? false
+            guard isUnsettled, let label = entry.label else { return (.ignored, nil) }
+            return (.fail, GrantRefusal(.claimUnsupported, claim: ClaimLabel(label)))
+        }
+        if ClaimSet.isUnsupported(claim, context.payload.extracting(entry.value), options) {
+            return (.fail, set.refusal(.claimUnsupported, claim, context))
+        }
+        var refusal: GrantRefusal?
+        switch claim {
+        case .subject, .issuedAt, .identifier, .answerData, .answers: return (.ignored, nil)
+        case .session, .revocation, .protection, .profile, .possession: return (.notEvaluated, nil)
+        case .sessionEnd: return (Int64(set.sessionEnd ?? 0) * 1000 > now ? .pass : .fail, nil)
+        case .replay, .rejection:
+            if let refusal = set.unmetObligation(context), refusal.claim == claim.label { return (.fail, refusal) }
+            return (claim == .replay && set.replay == 0 ? .pass : .notEvaluated, nil)
+        case .renewal:
+            guard case .malformed = set.renewal else { return (.notEvaluated, nil) }
+            let isOwn = profile.issuer.isOwn
+            return isOwn ? (.fail, set.refusal(.renewalInvalid, claim, context)) : (.ignored, nil)
+        case .confirmation:
+            var obligations = GrantObligations()
+            refusal = set.proofRefusal(context, at: entry.value, token, facts, &obligations)
+        default: refusal = set.refusal(claim, at: entry.value, context, facts)
+        }
+        guard let refusal else { return (.pass, nil) }
+        return (refusal.code == .contextMissing ? .notEvaluated : .fail, refusal)
+    }
+}
+
+extension ClaimReader {
+    /// Compiles the patterns that were read; those that are not supported are left out.
+    func compiledPatterns(_ payload: Span<UInt8>) -> [PlacedPattern] {
+        var compiled: [PlacedPattern] = []
+        for index in 0..<patterns.count {
+            let place = patterns.places[index]
+            guard let pattern = try? Pattern(payload.extracting(place)) else { continue }
+            compiled.append(PlacedPattern(start: place.lowerBound, pattern: pattern))
+        }
+        return compiled
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import EdgeTokens
+internal import Encodings
+public import Keys
+
+/// An authentic Common Access Token, whose restrictions are evaluated on every call.
+///
+/// It may be cached under the bytes of the token as shown, for as long as the key set is in use.
+public final class CATGrant: PlaybackGrant {
+    /// The key that made the token. Its validity is judged on every call.
+    public let key: TokenKey
+    package let profile: CATVerifier.Profile
+
+    /// The claims as they were signed.
+    public let payload: [UInt8]
+    package let claims: ClaimSet
+    package let patterns: [PlacedPattern]
+    /// True if the answer depends on more than time, method, host, path and query of a request, such as the client's address:
+    /// an answer for one request must not be reused for another.
+    public let isBoundToClient: Bool
+
+    package init(_ opened: OpenedToken, payload: [UInt8]) {
+        key = opened.key
+        profile = opened.profile
+        claims = opened.claims
+        patterns = opened.patterns
+        self.payload = payload
+        isBoundToClient = opened.claims.areBoundToClient(payload.span)
+    }
+
+    /// The issuer.
+    public var issuer: AcceptedIssuer { profile.issuer }
+
+    public var issuerName: String { profile.issuer.name }
+
+    /// The time from which on the token is expired, if it expires.
+    public var expires: Timestamp? { claims.expires.map { Timestamp(millisecondsSince1970: $0) } }
+
+    /// The first time at which the token is valid, if it states one.
+    public var notBefore: Timestamp? { claims.notBefore.map { Timestamp(millisecondsSince1970: $0) } }
+
+    /// The time of issue, if the token states one.
+    public var issued: Timestamp? { claims.issuedAt.map { Timestamp(millisecondsSince1970: $0) } }
+
+    /// The identity of the token among those of its issuer, if it has one.
+    public var identifier: [UInt8]? { string(.identifier) }
+
+    /// The identity of the token among those of all issuers, as in ``GrantObligations/use``; `nil` if it has no identifier.
+    public var identity: SHA256Digest? {
+        let payload = payload
+        return claims.identity(payload.span)
+    }
+
+    /// The number of claims that were ignored because they are not registered.
+    public var ignoredClaims: Int { claims.ignored }
+
+    /// The time from which on the token is renewed; `nil` if it is not renewable.
+    public var renewalStart: Timestamp? {
+        guard case .valid(let times) = claims.renewal, let end = claims.expires else { return nil }
+        return Timestamp(millisecondsSince1970: times.start(end: end))
+    }
+
+    /// The renewal of the token; `nil` if it is not renewable.
+    public var renewal: CATRenewal? {
+        guard case .valid = claims.renewal, let place = claims[.renewal] else { return nil }
+        let payload = payload
+        return CATRenewal(payload.span.extracting(place))
+    }
+
+    /// True if the token is good for one use.
+    public var isForOneUse: Bool { claims.replay == 1 }
+
+    // MARK: Session
+
+    /// The id of the playback session, if the token has one.
+    public var sessionID: SessionID? { sixteenBytes(.session) }
+
+    /// The end of the playback session, if the token has one.
+    public var sessionEnd: Timestamp? { claims.sessionEnd.map { Timestamp(secondsSince1970: Int64($0)) } }
+
+    /// The number of tags by which the token can be revoked.
+    public var tagCount: Int { claims[.revocation].map { ($0.count - 10) / 16 } ?? 0 }
+
+    /// Returns a tag by which the token can be revoked: of the media token, the session GUID, the MVPD and the proxy MVPD.
+    ///
+    /// - Parameter index: A number below ``tagCount``.
+    public func tag(_ index: Int) -> SubjectTag? {
+        guard 0..<tagCount ~= index, let place = claims[.revocation] else { return nil }
+        let payload = payload
+        // A head of two bytes and the time stand before the tags.
+        let start = place.lowerBound + 10 + 16 * index
+        return SubjectTag(payload.span.extracting(start..<start + 16))
+    }
+
+    /// The issue time of the media token, which revocations are compared with; `nil` if the token cannot be revoked.
+    public var mediaTokenIssued: Timestamp? {
+        guard let place = claims[.revocation] else { return nil }
+        var time: UInt64 = 0
+        for index in place.lowerBound + 2..<place.lowerBound + 10 { time = time << 8 | UInt64(payload[index]) }
+        return Timestamp(millisecondsSince1970: Int64(bitPattern: time))
+    }
+
+    public var protection: ProtectionTag? { sixteenBytes(.protection) }
+
+    public var profileName: String? { string(.profile).map { String(decoding: $0, as: UTF8.self) } }
+
+    private func sixteenBytes<Value: SixteenBytes>(_ claim: CATClaim) -> Value? {
+        guard let place = claims[claim] else { return nil }
+        let payload = payload
+        // A head of one byte stands before the value.
+        return Value(payload.span.extracting(place.lowerBound + 1..<place.upperBound))
+    }
+
+    private func string(_ claim: CATClaim) -> [UInt8]? {
+        guard let place = claims[claim] else { return nil }
+        let payload = payload
+        var walker = ItemWalker(payload.span, at: place)
+        return [UInt8](copying: payload.span.extracting(walker.string()))
+    }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+/// A walker over CBOR that was read before, with types and limits checked: it repeats none of the checks.
+///
+/// Claims are evaluated on every call, and reading them strictly takes longer than comparing them. A claim whose type was not
+/// checked would be misread or trap, but never be read beyond its bytes.
+struct ItemWalker: ~Copyable, ~Escapable {
+    package let bytes: Span<UInt8>
+    private var position: Int
+
+    /// Creates a walker over the item at a place.
+    @_lifetime(copy bytes)
+    init(_ bytes: Span<UInt8>, at place: Range<Int>) {
+        self.bytes = bytes.extracting(..<place.upperBound)
+        position = place.lowerBound
+    }
+
+    /// The kind of an item: its major type (RFC 8949 §3.1).
+    package enum Kind: UInt8 {
+        case unsigned, negative, bytes, text, array, map, tag, other
+    }
+
+    /// Reads the head of an item: its kind and its number, length or count.
+    @inline(__always)
+    package mutating func head() -> (kind: Kind, value: UInt64) {
+        let first = bytes[position]
+        position &+= 1
+        let additional = first & 0x1F
+        let kind = Kind(rawValue: first >> 5) ?? .other
+        guard additional >= 24 else { return (kind, UInt64(additional)) }
+        var value: UInt64 = 0
+        for _ in 0..<(1 << Int(additional & 3)) {
+            value = value << 8 | UInt64(bytes[position])
+            position &+= 1
+        }
+        return (kind, value)
+    }
+
+    /// Reads the head of an array or map. Returns the number of elements or entries.
+    package mutating func count() -> Int { Int(truncatingIfNeeded: head().value) }
+
+    /// Reads an integer.
+    package mutating func integer() -> Int64 {
+        let (kind, value) = head()
+        return kind == .negative ? -1 - Int64(truncatingIfNeeded: value) : Int64(truncatingIfNeeded: value)
+    }
+
+    /// Reads a string. Returns its place.
+    package mutating func string() -> Range<Int> {
+        string(length: Int(truncatingIfNeeded: head().value))
+    }
+
+    /// Reads the bytes of a string whose head was read. Returns their place.
+    package mutating func string(length: Int) -> Range<Int> {
+        position &+= length
+        return position - length..<position
+    }
+
+    /// Reads a text, or an array of texts. Returns the place of the text or of the first one.
+    package mutating func firstText() -> Range<Int> {
+        let start = position
+        let (kind, count) = head()
+        guard kind == .array else {
+            position = start
+            return string()
+        }
+        let first = string()
+        for _ in 1..<max(1, count) { _ = string() }
+        return first
+    }
+
+    /// Reads texts or byte strings, in an array or a single one, until one equals `value`. Returns true if one does.
+    mutating func hasString(_ isWanted: (Span<UInt8>) -> Bool) -> Bool {
+        let start = position
+        let (kind, count) = head()
+        var left = 1
+        if kind == .array { left = Int(truncatingIfNeeded: count) } else { position = start }
+        for _ in 0..<left {
+            let place = string()
+            if isWanted(bytes.extracting(place)) { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Cryptography
+internal import Encodings
+internal import Keys
+internal import RequestTargets
+
+/// A proof that the client has a key: a JWT that it signed for one request, in the header field `DPoP`.
+///
+/// Its signature is valid. Who the key belongs to, and what the request is, is still to be compared.
+///
+/// Source: RFC 9449 §4.
+struct PossessionProof {
+    /// The SHA-256 thumbprint of the key as a JWK (RFC 7638).
+    let jwkThumbprint: [UInt8]
+    /// The SHA-256 thumbprint of the key as a COSE key (RFC 9679).
+    let coseThumbprint: [UInt8]
+    /// The method that the proof is for.
+    package let method: String
+    /// The URI that the proof is for.
+    package let uri: String
+    /// The time at which the proof was made, in seconds.
+    package let issued: Int64
+    /// The identity of the proof among those of its key.
+    package let identifier: String
+    /// The SHA-256 of the token's text.
+    let tokenDigest: [UInt8]
+
+    /// The largest proof, in bytes.
+    package static let maximumSize = 4096
+    private static let limits = JSONLimits(depth: 4, members: 32, elements: 16)
+
+    /// Reads a proof and checks its signature; `nil` if it is malformed, or another algorithm's, or not by its own key.
+    init?(_ text: Substring, algorithms: Set<CATPolicy.ProofAlgorithm>) {
+        let bytes = text.utf8.span
+        guard bytes.count <= Self.maximumSize, let first = bytes.firstIndex(of: UInt8(ascii: "."), from: 0),
+            let second = bytes.firstIndex(of: UInt8(ascii: "."), from: first + 1),
+            bytes.firstIndex(of: UInt8(ascii: "."), from: second + 1) == nil
+        else { return nil }
+        guard let header = Self.json(bytes.extracting(..<first)),
+            let signature = Self.decoded(bytes.extracting((second + 1)...)),
+            header["typ"] == .string("dpop+jwt"), header["crit"] == nil,
+            case .string(let name)? = header["alg"], let algorithm = CATPolicy.ProofAlgorithm(rawValue: name),
+            algorithms.contains(algorithm), let jwk = header["jwk"], let key = ProofKey(jwk, algorithm)
+        else { return nil }
+        guard key.isValid(signature, over: bytes.extracting(..<second)) else { return nil }
+        guard let claims = Self.json(bytes.extracting(first + 1..<second)),
+            case .string(let method)? = claims["htm"], case .string(let uri)? = claims["htu"],
+            case .number(let issued)? = claims["iat"], 0...(1 << 53) ~= issued,
+            case .string(let identifier)? = claims["jti"], 1...128 ~= identifier.utf8.count,
+            case .string(let digest)? = claims["ath"], let tokenDigest = Base64.decodeURLSafe(digest)
+        else { return nil }
+        jwkThumbprint = SHA256.digest(key.jwk)
+        coseThumbprint = SHA256.digest(key.cose)
+        self.method = method
+        self.uri = uri
+        self.issued = issued
+        self.identifier = identifier
+        self.tokenDigest = tokenDigest
+    }
+
+    private static func decoded(_ text: Span<UInt8>) -> [UInt8]? { Base64.decodeURLSafe(String(copying: text)) }
+
+    private static func json(_ text: Span<UInt8>) -> JSON? {
+        guard let bytes = decoded(text), let json = try? JSONReader.read(bytes.span, limits: limits),
+            case .object = json
+        else { return nil }
+        return json
+    }
+
+    /// True if the proof's URI is that of the request, both in normal form and without query and fragment.
+    func isFor(_ request: RequestURI) -> Bool {
+        guard let end = uri.range(of: "://") else { return false }
+        guard let scheme = RequestURI.Scheme(rawValue: uri[..<end.lowerBound].lowercased()) else { return false }
+        let rest = uri[end.upperBound...].prefix { $0 != "?" && $0 != "#" }
+        let authority = rest.prefix { $0 != "/" }
+        let path = rest.dropFirst(authority.count)
+        let normal = RequestURI(path.isEmpty ? "/" : path, scheme: scheme, authority: authority)
+        return normal?.withoutQuery != nil && normal?.withoutQuery == request.withoutQuery
+    }
+}
+
+/// The key that a proof names and is signed by.
+private struct ProofKey {
+    private let verifier: SignatureVerifier
+    /// The input of the thumbprint of a JWK (RFC 7638 §3.2).
+    package let jwk: [UInt8]
+    /// The input of the thumbprint of a COSE key (RFC 9679 §3).
+    package let cose: [UInt8]
+
+    private static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
+
+    /// Reads a public key; `nil` if it is private, or none for the algorithm.
+    init?(_ jwk: JSON, _ algorithm: CATPolicy.ProofAlgorithm) {
+        guard Self.privateMembers.allSatisfy({ jwk[$0] == nil }) else { return nil }
+        func number(_ name: String) -> [UInt8]? {
+            guard case .string(let text)? = jwk[name] else { return nil }
+            return Base64.decodeURLSafe(text)
+        }
+        let parameters: PublicKey.Parameters
+        switch algorithm {
+        case .es256:
+            guard jwk["kty"] == .string("EC"), jwk["crv"] == .string("P-256"), let x = number("x"), let y = number("y")
+            else { return nil }
+            parameters = .ellipticCurve(.p256, x: x, y: y)
+        case .eddsa:
+            guard jwk["kty"] == .string("OKP"), jwk["crv"] == .string("Ed25519"), let x = number("x") else {
+                return nil
+            }
+            parameters = .ed25519(x)
+        case .ps256:
+            guard jwk["kty"] == .string("RSA"), let modulus = number("n"), let exponent = number("e") else {
+                return nil
+            }
+            parameters = .rsa(modulus: modulus, exponent: exponent)
+        }
+        guard let key = try? PublicKey(parameters), let verifier = SignatureVerifier(key, algorithm.scheme),
+            let cose = Self.cose(key.parameters)
+        else { return nil }
+        self.verifier = verifier
+        self.jwk = [UInt8](Self.jwk(key.parameters).utf8)
+        self.cose = cose
+    }
+
+    package func isValid(_ signature: [UInt8], over text: Span<UInt8>) -> Bool {
+        verifier.isValid(signature.span, over: MessagePieces(text))
+    }
+
+    /// Returns the required members in the order of their names.
+    private static func jwk(_ parameters: PublicKey.Parameters) -> String {
+        func text(_ number: [UInt8]) -> JSON { .string(Base64.encodeURLSafe(number)) }
+        let members: [JSON.Member] =
+            switch parameters {
+            case .ellipticCurve(let curve, let x, let y):
+                [("crv", .string(curve.rawValue)), ("kty", .string("EC")), ("x", text(x)), ("y", text(y))]
+            case .ed25519(let x): [("crv", .string("Ed25519")), ("kty", .string("OKP")), ("x", text(x))]
+            case .rsa(let modulus, let exponent):
+                [("e", text(exponent)), ("kty", .string("RSA")), ("n", text(modulus))]
+            }
+        return JSON.object(members).line
+    }
+
+    private static func cose(_ parameters: PublicKey.Parameters) -> [UInt8]? {
+        var writer = CBORWriter(capacity: 128)
+        writer.map { parameters.writeCOSE(to: &$0) }
+        return try? writer.finish()
+    }
+}
+
+extension CATPolicy.ProofAlgorithm {
+    fileprivate var scheme: SignatureScheme {
+        switch self {
+        case .es256: .es256
+        case .ps256: .ps256
+        case .eddsa: .ed25519
+        }
+    }
+}
+
+extension JSON {
+    /// Returns the value of a member, or `nil` if there is none or this is no object.
+    fileprivate subscript(name: String) -> JSON? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.name.hasSameBytes(as: name) }?.value
+    }
+}
+
+extension String {
+    fileprivate func range(of text: String) -> Range<Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+            formIndex(after: &start)
+        }
+        return nil
+    }
+}

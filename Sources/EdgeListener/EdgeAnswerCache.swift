@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import EdgeChecks
+internal import Encodings
+package import GateConfiguration
+package import HTTPServer
+internal import MediaTokens
+package import Platform
+package import PlaybackGate
+internal import RequestTargets
+internal import Synchronization
+
+/// The answers to edges by which a grant or a media token opens a folder: a player that fetches one segment after another sends
+/// the same head, but for the name of the file and `traceparent`.
+///
+/// An answer is found if the rest of the head has the same bytes. It is kept only if it was decided by a media token within its life,
+/// or by a grant that says nothing about single files or single clients, for a folder of which the catalogue says nothing about single
+/// files either. It is good until the grant ends or is renewed, a revocation is recorded that may concern it, the token or its key
+/// expires, or the gate is replaced: each snapshot has a cache of its own.
+package final class EdgeAnswerCache: Sendable {
+    private let table: TokenTable
+    private let attempts = Atomic<Int>(0)
+    private let hits = Atomic<Int>(0)
+    /// The first attempt for which answers are looked up again.
+    private let resumption = Atomic<Int>(0)
+
+    /// The number of attempts after which it is judged whether looking up is worth it: enough to fill the cache and find the answers
+    /// again.
+    private let period: Int
+    /// The length of the pause if it is not, in periods.
+    private static let pause = 4
+
+    /// Creates an empty cache.
+    ///
+    /// - Parameter capacity: The largest number of answers; at least 8. Each takes the size of its head and about a KiB.
+    package init(capacity: Int) {
+        // The threads divide the capacity, since an answer takes several KiB: a check without one finds its grant in a cache too.
+        table = TokenTable(capacity: capacity / TokenTable.parts())
+        period = max(4096, 4 * capacity)
+    }
+
+    /// An answer, and its condition.
+    package final class Answer: Sendable {
+        package let answer: EdgeAnswer
+        /// The variables that HAProxy has asked for; all for other edges.
+        package let variables: SPOEVariables
+        /// The answer as it is written: the actions for HAProxy's offload, a head for other edges.
+        package let written: Written
+        /// The revision of the gate before the decision.
+        package let revision: UInt64
+
+        package var decision: Decision { answer.decision }
+
+        /// - Parameter fields: The header fields of the check, and the arguments of HAProxy's.
+        package init(_ answer: EdgeAnswer, _ dialect: EdgeDialect, _ fields: HTTPFields, revision: UInt64) {
+            self.answer = answer
+            let isOffload = dialect == .spoe
+            variables = isOffload ? SPOEVariables(in: fields) : .all
+            written = isOffload ? SPOEActions(answer, variables).written : answer.written
+            self.revision = revision
+        }
+    }
+
+    /// An answer as it is written, but for the number of its trace.
+    package struct Written {
+        package let start: [UInt8]
+        /// True if the number of the trace follows.
+        let hasTrace: Bool
+        package let end: [UInt8]
+
+        /// The number of bytes, with those of the number of the trace.
+        package var size: Int { start.count + (hasTrace ? 32 : 0) + end.count }
+    }
+
+    /// A look-up that found nothing: the answer to the check may be kept.
+    package struct Miss {
+        package let cache: EdgeAnswerCache
+        package let key: Key
+        package let revision: UInt64
+    }
+
+    /// The parts of a head that may differ: the name of the file, and the number of the trace.
+    package struct Key {
+        fileprivate let gaps: HeadGaps
+        /// The path of the request.
+        package let path: Substring
+        package let traceparent: Substring?
+    }
+
+    /// The number of answers that were found.
+    package var found: Int { table.counters.hits }
+
+    /// Returns the answer to a check; `nil` if there is none, or if it may have become another one.
+    ///
+    /// - Parameter isGood: Returns false for an answer that may have become another one.
+    package func find(_ key: Key, _ fields: HTTPFields, at now: Timestamp, _ isGood: (Answer) -> Bool) -> Answer? {
+        guard isWorthIt else { return nil }
+        var answer: Answer?
+        fields.withHead(without: key.gaps) { answer = table.lookUp($0, generation: 0, at: now) as? Answer }
+        guard let answer, isGood(answer) else { return nil }
+        hits.add(1, ordering: .relaxed)
+        return answer
+    }
+
+    /// Keeps an answer.
+    ///
+    /// - Parameters:
+    ///   - life: The times of checks for which it is good.
+    ///   - answer: Makes the answer. It is not called if none can be kept.
+    package func keep(_ key: Key, _ fields: HTTPFields, life: ClosedRange<Timestamp>, _ answer: () -> Answer) {
+        guard attempts.load(ordering: .relaxed) >= resumption.load(ordering: .relaxed) else { return }
+        fields.withHead(without: key.gaps) { table.insert($0, answer(), generation: 0, life: life) }
+    }
+
+    /// False for a time if few answers were found: an edge that adds a number of its own to each check would fill the cache in vain.
+    private var isWorthIt: Bool {
+        let number = attempts.add(1, ordering: .relaxed).newValue
+        if number.isMultiple(of: period) {
+            let count = hits.exchange(0, ordering: .relaxed)
+            let isPaused = number < resumption.load(ordering: .relaxed)
+            if !isPaused, count < period / 8 { resumption.store(number + Self.pause * period, ordering: .relaxed) }
+        }
+        return number >= resumption.load(ordering: .relaxed)
+    }
+}
+
+extension EdgeAnswerCache.Key {
+    /// Finds the parts of a head that may differ; `nil` if the name of the file is not plain, or if more than the path has it.
+    package init?(_ fields: HTTPFields, _ dialect: EdgeDialect, _ sources: TokenSources) {
+        guard let wanted = dialect.row.target, !sources.areInTraceparent else { return nil }
+        var (target, trace, key): (Int?, Int?, Int?)
+        for index in fields.indices {
+            if fields.isField(index, wanted) {
+                guard target == nil else { return nil }
+                target = index
+            } else if fields.isField(index, "traceparent") {
+                guard trace == nil else { return nil }
+                trace = index
+            } else if let own = dialect.row.cacheKey, fields.isField(index, own) {
+                guard key == nil else { return nil }
+                key = index
+            }
+        }
+        var gaps = HeadGaps()
+        guard let target, let (folder, end) = fields.value(target).plainFile(sources.targetNames.segments),
+            gaps.add(fields.place(target).part(folder, end))
+        else { return nil }
+        let text = fields.value(target)
+        if let key {
+            guard let start = fields.value(key).placeOfTarget(text),
+                gaps.add(fields.place(key).part(start + folder, start + end))
+            else { return nil }
+        }
+        if let trace, !gaps.add(fields.place(trace)) { return nil }
+        self.gaps = gaps
+        path = text[..<text.utf8.index(text.startIndex, offsetBy: end)]
+        traceparent = trace.map(fields.value)
+    }
+}
+
+extension Range<Int> {
+    /// Returns the place of a part of what is at this place.
+    fileprivate func part(_ start: Int, _ end: Int) -> Self { lowerBound + start..<lowerBound + end }
+}
+
+extension Substring {
+    /// The place of the file's name in a target: of letters, digits, `-`, `_`, `.` and `~`, of which the first is no full stop. `nil`
+    /// for another name, or if it begins as a segment with a token.
+    fileprivate func plainFile(_ segments: [String]) -> (start: Int, end: Int)? {
+        let bytes = utf8.span
+        let end = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0) ?? bytes.count
+        var start = end
+        while start > 0, bytes[start - 1] != UInt8(ascii: "/") {
+            guard bytes[start - 1].isUnreserved else { return nil }
+            start -= 1
+        }
+        guard start > 0, start < end, bytes[start] != UInt8(ascii: ".") else { return nil }
+        let name = bytes.extracting(start..<end)
+        return segments.contains { name.hasPrefix($0.utf8.span) } ? nil : (start, end)
+    }
+
+    /// The place of a target in a key of nginx's, `METHOD HOST/TARGET`.
+    fileprivate func placeOfTarget(_ target: Substring) -> Int? {
+        let bytes = utf8.span
+        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/"), from: 0),
+            bytes.extracting(slash...).hasPrefix(target.utf8.span)
+        else { return nil }
+        return slash
+    }
+}

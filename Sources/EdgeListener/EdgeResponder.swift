@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import EdgeChecks
+package import GateConfiguration
+package import HTTPServer
+package import NIOHTTP1
+package import Platform
+internal import PlaybackGate
+internal import RequestTargets
+package import Telemetry
+
+/// Answers the checks of edges, at their heads. Bodies are ignored, and so are the fields `If-*`, `Expect`, `TE` and `Upgrade`,
+/// which edges forward.
+///
+/// A check whose token is in the cache of authenticated tokens copies its head once: texts are slices of it, and the answer is
+/// written directly into the connection's buffer.
+package struct EdgeResponder: BodilessService {
+    package let live: LiveGate
+    package let metrics: DecisionMetrics
+    package let inFlight: ConcurrencyLimit
+    package let requests: EdgeCounters
+    package let clock: @Sendable () -> Timestamp
+
+    /// Creates a value of its members.
+    package init(
+        live: LiveGate,
+        metrics: DecisionMetrics,
+        inFlight: ConcurrencyLimit,
+        requests: EdgeCounters,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
+        self.live = live
+        self.metrics = metrics
+        self.inFlight = inFlight
+        self.requests = requests
+        self.clock = clock
+    }
+
+    package func answer(_ request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        let found = EdgeDialect.find(request.target)
+        switch answer(to: request.method, request.fields, found, request.connection) {
+        case .again(let known):
+            output.write(known)
+            return nil
+        case .first(.now(let answer)):
+            output.write(answer)
+            return nil
+        case .first(.later(let pending)): return pending.map { $0 }
+        case .first(.last(let answer)):
+            output.closing.closesConnection = true
+            output.write(answer)
+            return nil
+        }
+    }
+
+    /// An answer that was given before, or one that was not.
+    package enum Answer {
+        case again(RepeatedEdgeAnswer)
+        case first(Reply)
+    }
+
+    /// The answer to a check.
+    package enum Reply {
+        case now(EdgeAnswer)
+        /// The answer is known when the store has answered.
+        case later(Awaited<EdgeAnswer>)
+        /// The connection of an untrusted peer is closed after the answer, which frees its place.
+        case last(EdgeAnswer)
+    }
+
+    /// Answers a check of HAProxy's offload.
+    ///
+    /// - Parameter fields: The client's header fields and those of the dialect.
+    func answerToOffload(_ fields: HTTPFields, _ connection: HTTPConnection) -> Answer {
+        answer(to: .GET, fields, (.spoe, ""), connection)
+    }
+
+    private func answer(
+        to method: HTTPMethod,
+        _ fields: HTTPFields,
+        _ found: (dialect: EdgeDialect, rest: Substring)?,
+        _ connection: HTTPConnection
+    ) -> Answer {
+        let snapshot = live.current
+        return answer(to: method, fields, found, isTrusted: trusts(connection, snapshot), snapshot)
+    }
+
+    /// Answers a check by an earlier answer, or decides it. The parameters are those of ``reply(to:_:_:isTrusted:_:_:)``.
+    package func answer(
+        to method: HTTPMethod,
+        _ fields: HTTPFields,
+        _ found: (dialect: EdgeDialect, rest: Substring)?,
+        isTrusted: Bool,
+        _ snapshot: LiveGate.Snapshot
+    ) -> Answer {
+        var miss: EdgeAnswerCache.Miss?
+        if isTrusted, let found, let known = repeated(fields, found.dialect, snapshot, &miss) { return .again(known) }
+        return .first(reply(to: method, fields, found, isTrusted: isTrusted, snapshot, miss))
+    }
+
+    private func trusts(_ connection: HTTPConnection, _ snapshot: LiveGate.Snapshot) -> Bool {
+        snapshot.edge?.peers.trusts(connection, snapshot: snapshot.number) ?? false
+    }
+
+    /// Returns the answer to a check that differs from an earlier one in the name of the file alone; `nil` if there is none.
+    ///
+    /// - Parameter miss: Receives the look-up if it has found nothing.
+    private func repeated(
+        _ fields: HTTPFields,
+        _ dialect: EdgeDialect,
+        _ snapshot: LiveGate.Snapshot,
+        _ miss: inout EdgeAnswerCache.Miss?
+    ) -> RepeatedEdgeAnswer? {
+        guard let answers = snapshot.answers, let rules = snapshot.edge, rules.answers(dialect),
+            let key = EdgeAnswerCache.Key(fields, dialect, rules.sources)
+        else { return nil }
+        let start = ContinuousClock.now
+        let (revision, now) = (snapshot.gate.revision, clock())
+        let found = answers.find(key, fields, at: now) { answer in
+            snapshot.gate.stillOpens(answer.decision, since: answer.revision, at: now, start)
+        }
+        guard let known = found else {
+            miss = EdgeAnswerCache.Miss(cache: answers, key: key, revision: revision)
+            return nil
+        }
+        let client = PlaybackRequest.Client(traceparent: key.traceparent, edge: dialect.rawValue)
+        snapshot.gate.observe(known.decision, again: .path(key.path), client, at: now, since: start)
+        requests.count(dialect, 200)
+        return RepeatedEdgeAnswer(answer: known, trace: client.trace)
+    }
+
+    /// Decides a check, once, of a peer that has no connection of HTTP.
+    ///
+    /// - Parameters:
+    ///   - method: The method of the check.
+    ///   - fields: The client's header fields and those of the dialect.
+    ///   - found: The dialect, and the target of the check after its endpoint; `nil` if there is no such endpoint.
+    ///   - isTrusted: True if the peer may ask, by the rules of `snapshot`.
+    ///   - miss: The look-up of an earlier answer, which found none; `nil` if the answer is not to be kept.
+    package func reply(
+        to method: HTTPMethod,
+        _ fields: HTTPFields,
+        _ found: (dialect: EdgeDialect, rest: Substring)?,
+        isTrusted: Bool,
+        _ snapshot: LiveGate.Snapshot,
+        _ miss: EdgeAnswerCache.Miss? = nil
+    ) -> Reply {
+        let now = clock()
+        let client = PlaybackRequest.Client(
+            traceparent: fields.first("traceparent"),
+            edge: found?.dialect.rawValue ?? "none"
+        )
+        // A target that cannot be parsed is not logged: it may contain a token.
+        func unread() -> PlaybackRequest {
+            PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
+        }
+        // If a reload removed the section, the listener stays open until a restart and refuses every check.
+        guard isTrusted, let rules = snapshot.edge else {
+            return .last(refuse(.peerNotTrusted, unread(), snapshot.gate, at: now))
+        }
+        guard let (dialect, rest) = found, rules.answers(dialect),
+            let request = EdgeRequest(method, fields, rest: rest, dialect, rules)
+        else { return .now(refuse(.edgeRequestInvalid, unread(), snapshot.gate, at: now)) }
+        let check = Check(rules: rules, dialect: dialect, request: request, client: client, now: now)
+        guard inFlight.take() else {
+            metrics.countOverload()
+            let refusal = Decision.Refusal(code: .overloaded, subject: .nothing)
+            return .now(answer(.refuse(refusal), nil, check, snapshot.gate))
+        }
+        return decide(check, fields, snapshot, miss)
+    }
+
+    /// Decides a check in flight, and keeps the answer if there is a miss to keep it for.
+    private func decide(
+        _ check: Check,
+        _ fields: HTTPFields,
+        _ snapshot: LiveGate.Snapshot,
+        _ miss: EdgeAnswerCache.Miss?
+    ) -> Reply {
+        let (gate, target) = (snapshot.gate, check.request.check.target)
+        var context = EdgeCheckContext()
+        let step = EdgeChecker(gate).check(
+            check.request.check,
+            from: check.client,
+            at: check.now,
+            mediaToken: { check.request.report.mediaToken(for: $0) },
+            report: { check.request.report },
+            noting: &context
+        )
+        switch step {
+        case .decided(let decision):
+            inFlight.release()
+            let answer = answer(decision, context, check, gate)
+            // A path without its token segments is another one than that of the head.
+            if let miss, target.path.utf8.count == miss.key.path.utf8.count {
+                keep(answer, miss, context, check, fields, gate)
+            }
+            return .now(answer)
+        case .pending(let use):
+            let pending = gate.awaited(use) { [context] decision in
+                inFlight.release()
+                return answer(decision, context, check, gate)
+            }
+            return .later(pending)
+        }
+    }
+
+    /// Keeps an answer, if it is that for all files of the folder. It is given as long as it would say the same.
+    private func keep(
+        _ answer: EdgeAnswer,
+        _ miss: EdgeAnswerCache.Miss,
+        _ context: EdgeCheckContext,
+        _ check: Check,
+        _ fields: HTTPFields,
+        _ gate: Gate
+    ) {
+        let seconds = answer.keeping.seconds
+        guard answer.status == 200, answer.grant == nil, seconds == 0 || seconds == check.rules.cacheCeiling,
+            answer.decision.isRepeatable,
+            let reuse = AnswerReuse.of(answer.decision, hasGrants: context.grants != nil, by: gate, at: check.now),
+            AnswerReuse.scope(of: answer.decision, check.request.check, context, by: gate) == .folder
+        else { return }
+        let end = reuse.last.advanced(byMilliseconds: -1000 * seconds)
+        guard check.now <= end else { return }
+        miss.cache.keep(miss.key, fields, life: check.now...end) {
+            EdgeAnswerCache.Answer(answer, check.dialect, fields, revision: miss.revision)
+        }
+    }
+
+    /// A check in the course of its answer.
+    private struct Check {
+        package let rules: EdgeRules
+        package let dialect: EdgeDialect
+        package let request: EdgeRequest
+        package let client: PlaybackRequest.Client
+        package let now: Timestamp
+
+        /// Returns the target with a signed URI's token in its query; `nil` if it had no grants.
+        package func location(with token: String) -> String? {
+            let target = request.check.target
+            guard !target.packages.isEmpty else { return nil }
+            let text = target.query.map { "\(target.sentPath)?\($0)"[...] } ?? target.sentPath
+            return (rules.sources.targetNames.package ?? .standard).inQuery(token, of: text)
+        }
+    }
+
+    /// Returns the answer to a check.
+    ///
+    /// - Parameter context: What was found out about the request; `nil` if it was not looked at.
+    private func answer(_ decision: Decision, _ context: EdgeCheckContext?, _ check: Check, _ gate: Gate) -> EdgeAnswer
+    {
+        let (isReusable, hasGrants) = (check.request.isKeyWhole, context?.grants != nil)
+        let reuse = isReusable ? AnswerReuse.of(decision, hasGrants: hasGrants, by: gate, at: check.now) : nil
+        let answer = EdgeAnswer(
+            decision: decision,
+            trace: check.client.trace,
+            shownIn: context?.tokenSources ?? 0,
+            sources: check.rules.sources.tokens(for: decision.subject.entry),
+            keeping: EdgeAnswer.Keeping(
+                seconds: reuse?.seconds(from: check.now, atMost: check.rules.cacheCeiling) ?? 0,
+                varying: check.dialect.row.varying,
+                tokenHeaders: check.rules.sources.tokenHeaders
+            ),
+            session: decision.access?.session,
+            grant: decision.access?.delivered.flatMap {
+                DeliveredGrant(
+                    $0,
+                    check.location(with: $0.token),
+                    fields: check.dialect.row.grantFields,
+                    at: check.now
+                )
+            }
+        )
+        requests.count(check.dialect, answer.status)
+        return answer
+    }
+
+    /// Refuses a check before the catalogue look-up.
+    private func refuse(
+        _ code: DenyCode,
+        _ request: PlaybackRequest,
+        _ gate: Gate,
+        at now: Timestamp
+    ) -> EdgeAnswer {
+        let decision = gate.refuse(code, request, at: now)
+        let answer = EdgeAnswer(
+            decision: decision,
+            trace: request.client.trace,
+            shownIn: 0,
+            sources: [],
+            keeping: .none
+        )
+        requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), answer.status)
+        return answer
+    }
+}
+
+extension Decision {
+    /// The grants of an allowed request.
+    fileprivate var access: GrantedAccess? {
+        if case .allow(let allowance) = self { allowance.access } else { nil }
+    }
+
+    /// True if the answer can be given again: by a grant, or by a media token within its life.
+    fileprivate var isRepeatable: Bool {
+        guard case .allow(let allowance) = self else { return false }
+        return allowance.reason == .granted || allowance.reason == .withinTTL
+    }
+}
+
+extension DeliveredGrant {
+    /// Creates a grant to deliver by cookie, or as its profile has it renewed.
+    ///
+    /// - Parameters:
+    ///   - location: The target of the request with the grant in its query; `nil` if it had none.
+    ///   - fields: The fields that the edge uses.
+    fileprivate convenience init?(
+        _ grant: IssuedGrant,
+        _ location: @autoclosure () -> String?,
+        fields: Fields,
+        at now: Timestamp
+    ) {
+        if grant.isByRedirect {
+            self.init(token: grant.token, cookie: nil, fields: fields, location: location())
+            return
+        }
+        guard let delivery = GrantDelivery(grant, at: now) else { return nil }
+        self.init(
+            token: delivery.token,
+            cookie: delivery.cookie,
+            headers: delivery.isInHeader ? [.standard, .older] : [],
+            fields: fields
+        )
+    }
+}

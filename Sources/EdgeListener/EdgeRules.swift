@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import EdgeChecks
+package import GateConfiguration
+internal import HTTPServer
+internal import Manifests
+internal import Platform
+internal import PlaybackGate
+
+/// The edge settings that checks use. This is a class, so that a check retains it without copying.
+package final class EdgeRules: Sendable {
+    private let edge: GateConfiguration.Edge
+    /// The dialects that are answered: so few that a search is faster than a hash.
+    private let dialects: [EdgeDialect]
+    /// The reader of each dialect's checks.
+    private let readers: [EdgeFieldReader]
+
+    init(_ edge: GateConfiguration.Edge) {
+        self.edge = edge
+        dialects = EdgeDialect.allCases.filter(edge.dialects.contains)
+        readers = EdgeDialect.allCases.map { EdgeFieldReader($0.row, edge.sources, edge.forwardedFor) }
+    }
+
+    package var peers: TrustedPeers { edge.peers }
+    package var sources: TokenSources { edge.sources }
+    /// The longest time for which an answer may be cached, in seconds.
+    package var cacheCeiling: Int64 { edge.cacheCeiling }
+
+    package func answers(_ dialect: EdgeDialect) -> Bool { dialects.contains(dialect) }
+
+    /// Returns what reads the checks of a dialect.
+    package func reader(of dialect: EdgeDialect) -> EdgeFieldReader { readers[dialect.number] }
+
+    /// True if an answer may redirect the client to the same manifest with another grant in its query.
+    ///
+    /// - Parameter path: The path as it was requested, without grants. Two slashes at its start would name another host.
+    package func redirects(_ dialect: EdgeDialect, _ path: Substring) -> Bool {
+        edge.redirects.contains(dialect) && ManifestType(type: nil, path: path) != nil
+            && !path.utf8.starts(with: "//".utf8)
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import GateConfiguration
+internal import RequestTargets
+internal import Telemetry
+
+#if GRPC
+    internal import EdgeChecks
+    package import GateGRPC
+    internal import HTTPServer
+    internal import NIOHTTP1
+
+    /// Answers Envoy's checks over gRPC: what the edge listener decides, in Envoy's words.
+    package struct EnvoyAuthority: CheckAuthority {
+        package let responder: EdgeResponder
+        /// Returns true if the gate is ready.
+        package let readiness: @Sendable () async -> Bool
+
+        /// Creates a value of its members.
+        package init(responder: EdgeResponder, readiness: @escaping @Sendable () async -> Bool) {
+            self.responder = responder
+            self.readiness = readiness
+        }
+
+        package func trusts(_ peer: GRPCPeer) -> Bool {
+            responder.live.current.edge?.peers.trusts(peer.address, certificate: peer.certificate) ?? false
+        }
+
+        package var isReady: Bool { get async { await readiness() } }
+
+        package func answer(_ request: CheckRequest?, from peer: GRPCPeer) async -> CheckAnswer {
+            let snapshot = responder.live.current
+            let isTrusted = snapshot.edge?.peers.trusts(peer.address, certificate: peer.certificate) ?? false
+            let method = request.map { HTTPMethod(rawValue: $0.method) } ?? .GET
+            let fields = HTTPFields(request.map(HTTPHeaders.init) ?? HTTPHeaders())
+            // Without a target, the check is invalid.
+            let found: (EdgeDialect, Substring) = (.grpc, request?.path[...] ?? "")
+            let answer: EdgeAnswer
+            switch responder.reply(to: method, fields, found, isTrusted: isTrusted, snapshot) {
+            // gRPC leaves connections to its transport: that of an untrusted peer stays.
+            case .now(let known), .last(let known): answer = known
+            case .later(let pending): answer = await pending.value
+            }
+            return CheckAnswer(answer, snapshot.edge?.sources)
+        }
+    }
+
+    extension HTTPHeaders {
+        /// Creates the header fields of a check over HTTP that has the same facts.
+        ///
+        /// The facts for grants that an operator's edge states in `X-Original-` fields are left out: Envoy passes a client's own
+        /// header fields, so a client could state them.
+        package init(_ request: CheckRequest) {
+            self.init()
+            if !request.host.isEmpty { add(name: "host", value: request.host) }
+            for field in request.headers where !field.name.lowercased().hasPrefix("x-original-") {
+                add(name: field.name, value: field.value)
+            }
+        }
+    }
+
+    extension CheckAnswer {
+        /// Creates the answer to a check.
+        ///
+        /// - Parameter sources: The places of tokens, which the origin does not get; `nil` if there is no edge any more.
+        fileprivate init(_ answer: EdgeAnswer, _ sources: TokenSources?) {
+            let fields = answer.fields
+            guard answer.status == 200 else {
+                let headers = fields.map { Header($0.name.lowercased(), String($0.value)) }
+                self = .deny(Denial(status: answer.status, headers: headers, body: answer.decision.codeName + "\n"))
+                return
+            }
+            var allowance = Allowance()
+            for (name, value) in fields {
+                switch name {
+                case "X-Playgate-MVPD" where !value.isEmpty:
+                    allowance.set.append(Header("x-playgate-mvpd", String(value)))
+                case "X-Playgate-Code", "X-Playgate-Trace", "CTA-Common-Access-Token", "Common-Access-Token":
+                    allowance.added.append(Header(name.lowercased(), String(value)))
+                case "Set-Cookie": allowance.added.append(Header("set-cookie", String(value), isRepeatable: true))
+                default: break
+                }
+            }
+            // Those of the client that the origin would take for the gate's, and those with tokens.
+            let own = Self.ownFields.filter { name in !allowance.set.contains { $0.name == name } }
+            allowance.removed = own + (sources?.fieldNames ?? [])
+            allowance.removedParameters = sources?.targetNames.parameters ?? []
+            self = .allow(allowance)
+        }
+
+        /// The names of the fields of answers.
+        private static let ownFields = [
+            "decision", "code", "status", "requestor", "mvpd", "resource", "expires", "token", "trace", "session",
+            "grant",
+            "set-cookie",
+        ].map { "x-playgate-\($0)" }
+    }
+#endif

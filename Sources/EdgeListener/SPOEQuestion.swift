@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Encodings
+package import HTTPServer
+package import SPOPServer
+
+/// The question of a notification of HAProxy's: one message, whose arguments state the client's request.
+package struct SPOEQuestion {
+    /// The header fields of a check: those of the client, and those that state facts.
+    package let fields: HTTPFields
+    /// The variables that the answer sets.
+    package var variables: SPOEVariables { SPOEVariables(in: fields) }
+
+    /// The name of the message.
+    package static let message: StaticString = "playgate-check"
+    /// The name of the field that an argument of variables becomes.
+    package static let variables: StaticString = ":variables"
+
+    /// Reads the question; `nil` if there is another message, if there are several, or if an argument is unknown, stated in
+    /// another type, or malformed: a page that is mistyped opens nothing.
+    package init?(_ messages: consuming SPOPMessages) {
+        guard messages.count == 1, var message = messages.next(), message.name.isText(Self.message) else { return nil }
+        var fields = HTTPFieldsBuilder(bytes: 2048, count: 24)
+        var namesVariables = false
+        while let argument = message.next() {
+            if argument.name.isText("variables"), case .string(let names) = argument.value {
+                guard !namesVariables, SPOEVariables(names) != nil else { return nil }
+                namesVariables = true
+                fields.add(Self.variables, names)
+            } else if !Self.add(argument, to: &fields) {
+                return nil
+            }
+        }
+        self.fields = fields.fields()
+    }
+
+    /// Adds the fact that an argument states. Returns false if it is unknown, or of another type. A sample that HAProxy does not have
+    /// is null, and states nothing.
+    private static func add(_ argument: borrowing SPOPMessage.Argument, to fields: inout HTTPFieldsBuilder) -> Bool {
+        let name = argument.name
+        switch argument.value {
+        case .string(let text): return addText(name, text, to: &fields)
+        case .bool(let isSecure) where name.isText("secure"):
+            let scheme: StaticString = isSecure ? "https" : "http"
+            fields.add(":scheme", scheme)
+        case .ipv4(let address) where name.isText("client"): fields.add(":client", ipv4: address)
+        case .ipv6(let address) where name.isText("client"):
+            fields.add(":client", address.colonSeparated.utf8.span)
+        case .binary(let bytes) where name.isText("headers"):
+            var reader = SPOPReader(bytes)
+            return reader.forEachHeaderField { addClients($0, $1, to: &fields) }
+        case .signed(let number) where name.isText("asn"): fields.add("x-original-asn", "\(number)".utf8.span)
+        case .unsigned(let number) where name.isText("asn"): fields.add("x-original-asn", "\(number)".utf8.span)
+        case .null: return isKnown(name)
+        default: return false
+        }
+        return true
+    }
+
+    private static func addText(_ name: Span<UInt8>, _ text: Span<UInt8>, to fields: inout HTTPFieldsBuilder) -> Bool {
+        if name.isText("target") {
+            fields.add(":path", text)
+        } else if name.isText("method") {
+            fields.add(":method", text)
+        } else if name.isText("scheme") {
+            fields.add(":scheme", text)
+        } else if let field = factField(name) {
+            fields.add(field, text)
+        } else if let field = clientField(name) {
+            addClients(field, text, to: &fields)
+        } else {
+            return false
+        }
+        return true
+    }
+
+    /// Adds a field of the client, unless it has the name of one by which facts are stated.
+    private static func addClients(_ name: Span<UInt8>, _ value: Span<UInt8>, to fields: inout HTTPFieldsBuilder) {
+        if name.isSameField("host") { fields.add(":authority", value) }
+        for fact in facts where name.isSameField(fact.field) { return }
+        fields.add(name, value)
+    }
+
+    /// The arguments that state facts for grants, and the names of the fields that these become.
+    private static let facts: [(argument: StaticString, field: StaticString)] = [
+        ("alpn", "x-original-alpn"), ("client-key", "x-original-client-key"), ("asn", "x-original-asn"),
+        ("geo", "x-original-geo"), ("position", "x-original-position"),
+    ]
+
+    /// Returns the name of the field that states a fact; `nil` if the argument has another name.
+    private static func factField(_ name: Span<UInt8>) -> StaticString? {
+        for fact in facts where name.isText(fact.argument) { return fact.field }
+        return nil
+    }
+
+    /// Returns the name of the field of the client that an argument states: `header.` and the name; `nil` for another argument.
+    @_lifetime(copy name)
+    private static func clientField(_ name: Span<UInt8>) -> Span<UInt8>? {
+        let prefix: StaticString = "header."
+        guard name.starts(with: prefix, at: 0), name.count > prefix.utf8CodeUnitCount else { return nil }
+        let field = name.extracting(prefix.utf8CodeUnitCount...)
+        for index in field.indices {
+            let byte = field[index]
+            guard byte.isASCIIAlphanumeric || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") else { return nil }
+        }
+        return field
+    }
+
+    private static func isKnown(_ name: Span<UInt8>) -> Bool {
+        name.isText("target") || name.isText("method") || name.isText("secure") || name.isText("scheme")
+            || name.isText("client") || name.isText("headers") || factField(name) != nil || clientField(name) != nil
+    }
+}
+
+extension Span<UInt8> {
+    /// True if these bytes are `literal`.
+    fileprivate func isText(_ literal: StaticString) -> Bool {
+        count == literal.utf8CodeUnitCount && starts(with: literal, at: 0)
+    }
+}
+
+extension UInt128 {
+    /// The address as eight hexadecimal numbers with colons between them.
+    fileprivate var colonSeparated: String {
+        stride(from: 112, through: 0, by: -16).map {
+            String(UInt16(truncatingIfNeeded: self >> UInt128($0)), radix: 16)
+        }
+        .joined(separator: ":")
+    }
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import ConfigurationReading
+package import EdgeListener
+internal import Encodings
+package import GateConfiguration
+package import HTTPServer
+internal import MediaResources
+internal import MediaTokens
+internal import Metrics
+internal import NIOCore
+package import NIOHTTP1
+package import Platform
+package import PlaybackGate
+package import ReplayStores
+package import Telemetry
+
+/// The API for player backends.
+///
+/// The paths are few and fixed, so a `switch` replaces a router. A wrong method is answered with 405 and the permitted
+/// methods.
+package final class APIResponder: HTTPService {
+    package let live: LiveGate
+    package let metrics: DecisionMetrics
+    package let inFlight: ConcurrencyLimit
+    package let requests: StatusCounters
+    package let clock: @Sendable () -> Timestamp
+    /// The revocations as grants know them; `nil` if there is no key for their tags.
+    package let mirror: RevocationMirror?
+    package let journal: RevocationJournal
+    /// The policies for edges that check by themselves.
+    package let policies: PolicyPublisher
+    package let bodyLimit: Int
+    private let helpURL: String
+    /// The table of all codes, in JSON.
+    private let codes: ByteBuffer
+    private static let document = ByteBuffer(bytes: PackageResources.openapi_yaml)
+
+    package init(
+        _ configuration: GateConfiguration.API,
+        live: LiveGate,
+        metrics: DecisionMetrics,
+        inFlight: ConcurrencyLimit,
+        requests: StatusCounters,
+        mirror: RevocationMirror?,
+        journal: RevocationJournal,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
+        self.live = live
+        self.metrics = metrics
+        self.inFlight = inFlight
+        self.requests = requests
+        self.mirror = mirror
+        self.journal = journal
+        policies = PolicyPublisher(live, mirror: mirror)
+        self.clock = clock
+        bodyLimit = configuration.listener.limits.bodyBytes
+        helpURL = configuration.helpURL
+        codes = ByteBuffer(string: CodeTable.json(helpURL: helpURL).line + "\n")
+    }
+
+    /// A request in the course of an operation.
+    package struct RequestContext {
+        package let request: HTTPRequest
+        /// The trace of the request, without its caller.
+        private let client: PlaybackRequest.Client
+        package let time: Timestamp
+        package let snapshot: LiveGate.Snapshot
+
+        package init(_ request: HTTPRequest, at time: Timestamp, _ snapshot: LiveGate.Snapshot) {
+            self.request = request
+            client = PlaybackRequest.Client(traceparent: request.first("traceparent")?[...])
+            self.time = time
+            self.snapshot = snapshot
+        }
+
+        package var gate: Gate { snapshot.gate }
+
+        /// The trace id of the request, as in its response.
+        package var trace: TraceID { client.trace }
+
+        /// Returns the facts about the caller, for the log.
+        package func client(_ caller: String?) -> PlaybackRequest.Client {
+            var client = client
+            client.caller = caller
+            return client
+        }
+    }
+
+    /// Admits a body if the path names an operation that takes one and the caller may send it. A refused request is
+    /// answered before its body is read.
+    package func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception {
+        let request = HTTPRequest(head: head, connection: connection)
+        guard let operation = APIOperation(request.path), let limit = operation.largestBody, head.method == .POST,
+            operation.takes(request.first("content-type"))
+        else { return .answer }
+        let snapshot = live.current
+        do throws(APIRefusal) {
+            let caller = try Self.authenticate(request, for: operation, snapshot)
+            let admission = HTTPAdmission(snapshot: snapshot.number, caller: caller)
+            return .body(limit: min(bodyLimit, limit), admission)
+        } catch { return .answer }
+    }
+
+    package func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        output.write(answer(request))
+    }
+
+    private func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
+        let call = RequestContext(request, at: clock(), live.current)
+        let trace = call.trace
+        do throws(APIRefusal) {
+            switch try operate(call) {
+            case .now(let answer): return .now(counted(answer))
+            case .later(let find):
+                let shape = RefusalShape(request)
+                return .later(.task { [self] in counted(await finish(shape, trace, find)) })
+            case .use(let use, let decided):
+                let shape = RefusalShape(request)
+                let pending: PendingAnswer = call.gate.awaited(use) { [self] decision in
+                    counted(finish(shape, trace) { () throws(APIRefusal) in try decided(decision) })
+                }
+                return .later(pending)
+            }
+        } catch { return .now(counted(.refusal(error, RefusalShape(request), helpURL: helpURL, trace: trace))) }
+    }
+
+    private func counted(_ answer: APIAnswer) -> APIAnswer {
+        requests.count(answer.status)
+        return answer
+    }
+
+    private func finish(
+        _ shape: RefusalShape,
+        _ trace: TraceID,
+        _ find: () async throws(APIRefusal) -> APIAnswer
+    ) async -> APIAnswer {
+        do throws(APIRefusal) { return try await find() } catch {
+            return .refusal(error, shape, helpURL: helpURL, trace: trace)
+        }
+    }
+
+    private func finish(
+        _ shape: RefusalShape,
+        _ trace: TraceID,
+        _ answer: () throws(APIRefusal) -> APIAnswer
+    ) -> APIAnswer {
+        do throws(APIRefusal) { return try answer() } catch {
+            return .refusal(error, shape, helpURL: helpURL, trace: trace)
+        }
+    }
+
+    /// The result of an operation: at once, or after the store has answered.
+    package enum Outcome {
+        case now(APIAnswer)
+        case later(@Sendable () async throws(APIRefusal) -> APIAnswer)
+        /// After the store has answered about a use: the answer that follows from the decision.
+        case use(Gate.PendingUse, @Sendable (Decision) throws(APIRefusal) -> APIAnswer)
+    }
+
+    // MARK: Operations
+
+    private func operate(_ call: RequestContext) throws(APIRefusal) -> Outcome {
+        guard let operation = APIOperation(call.request.path) else { throw APIRefusal(.operationUnknown) }
+        try operation.check(call.request.head.method)
+        let caller = try Self.authenticate(call.request, for: operation, call.snapshot)
+        switch operation {
+        case .playback: return try playback(call, caller)
+        case .batch: return try batch(call, caller)
+        case .verify: return .now(try verify(call))
+        case .revoke: return call.request.head.method == .POST ? try revoke(call, caller) : try listRevocations(call)
+        case .lift: return try lift(call, caller)
+        case .liftByID(let id): return try lift(id, call, caller)
+        case .exchange: return try exchange(call)
+        case .renew: return try renew(call)
+        case .explain: return .now(try explain(call))
+        case .redirect: return try redirect(call)
+        case .rewrite: return try rewrite(call)
+        case .sign: return try sign(call, caller)
+        case .hostedValidate: return .now(try validate(call, caller))
+        case .hostedSign: return try signHosted(call, caller)
+        case .end(let session): return try free(session, call)
+        case .revocations: return .now(try export(call))
+        case .policy: return try policy(call)
+        case .codes: return .now(APIAnswer(shared: codes, type: "application/json", trace: call.trace))
+        case .code(let code):
+            guard let entry = CodeTable.entry(code, helpURL: helpURL) else { throw APIRefusal(.codeUnknown) }
+            return .now(.json(entry, trace: call.trace))
+        case .catalogue(let media): return .now(try lookUp(media, call))
+        case .document:
+            return .now(APIAnswer(shared: Self.document, type: "application/yaml", trace: call.trace))
+        case .keys(let notation):
+            guard let keys = call.snapshot.publishedKeys else { throw APIRefusal(.grantsNotConfigured) }
+            return .now(keys.answer(notation, call.request, at: call.time, trace: call.trace))
+        }
+    }
+
+    /// `POST /v1/playback`: decides, and consumes the token.
+    private func playback(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
+        let request = playbackRequest(try read(PlaybackBody.self, call), caller, call)
+        let (time, trace) = (call.time, call.trace)
+        try takeRoom(for: 1)
+        switch call.gate.begin(request, at: time) {
+        case .decided(let decision):
+            inFlight.release(1)
+            return .now(try Self.answer(decision, call.time, trace))
+        case .pending(let use):
+            return .use(use) { [self] decision throws(APIRefusal) in
+                inFlight.release(1)
+                return try Self.answer(decision, time, trace)
+            }
+        }
+    }
+
+    private static func answer(
+        _ decision: Decision,
+        _ now: Timestamp,
+        _ trace: TraceID
+    ) throws(APIRefusal) -> APIAnswer {
+        switch decision {
+        case .allow(let allowance):
+            return .json(.object(Decision.members(allowance, at: now, trace: trace)), trace: trace)
+        case .refuse(let refusal): throw APIRefusal(refusal.code)
+        }
+    }
+
+    /// `POST /v1/playback/batch`: decides up to 100 playbacks independently.
+    private func batch(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
+        let requests = try read(BatchBody.self, call).playbacks.map { playbackRequest($0, caller, call) }
+        let (gate, time, trace) = (call.gate, call.time, call.trace)
+        try takeRoom(for: requests.count)
+        return .later { [self] () async throws(APIRefusal) in
+            let decisions = await Self.decide(requests, gate, time)
+            inFlight.release(requests.count)
+            let results = decisions.map { decision -> JSON in
+                switch decision {
+                case .allow(let allowance): return .object(Decision.members(allowance, at: time, trace: trace))
+                case .refuse(let refusal):
+                    let members = APIRefusal(refusal.code).members(helpURL: helpURL, trace: trace)
+                    return .object([("allowed", .bool(false))] + members)
+                }
+            }
+            return .json(.object([("results", .array(results)), ("trace", .string("\(trace)"))]), trace: trace)
+        }
+    }
+
+    /// Decides about each in a task of its own, so that other connections get their turn in between.
+    private static func decide(_ requests: [PlaybackRequest], _ gate: Gate, _ time: Timestamp) async -> [Decision] {
+        await withTaskGroup(of: (Int, Decision).self) { group in
+            for (number, request) in requests.enumerated() {
+                group.addTask { (number, await gate.decide(request, at: time)) }
+            }
+            var decisions: [(Int, Decision)] = []
+            for await decision in group { decisions.append(decision) }
+            return decisions.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    private func playbackRequest(_ body: PlaybackBody, _ caller: String?, _ call: RequestContext) -> PlaybackRequest {
+        let target: PlaybackRequest.Target = body.media.map { .media($0) } ?? .path(body.path ?? "")
+        return PlaybackRequest(
+            target,
+            host: body.host,
+            token: body.token,
+            playbackID: body.playbackID,
+            player: body.player,
+            client: call.client(caller)
+        )
+    }
+
+    /// `POST /v1/verify`: verifies a token and consumes nothing.
+    private func verify(_ call: RequestContext) throws(APIRefusal) -> APIAnswer {
+        let body = try read(VerifyBody.self, call)
+        try takeRoom(for: 1)
+        defer { inFlight.release(1) }
+        let answer: Verification
+        if let text = body.resource {
+            let resource: MediaResource
+            do throws(ResourceError) { resource = try MediaResource(text) } catch {
+                throw APIRefusal(.invalidRequest, details: "resource: \(error)")
+            }
+            answer = call.gate.verifier.verify(body.token, for: resource, requestor: body.requestor, at: call.time)
+        } else {
+            answer = call.gate.verifier.authenticate(body.token, at: call.time)
+        }
+        switch answer {
+        case .valid:
+            let members: [JSON.Member] = [
+                ("authenticityOnly", .bool(body.isAuthenticityOnly)), ("trace", .string("\(call.trace)")),
+            ]
+            return .json(.object(JSON.members(answer) + members), trace: call.trace)
+        case .refused(let refusal): throw APIRefusal(DenyCode.token(refusal.reason))
+        }
+    }
+
+    /// `GET /v1/catalogue/{media}`: looks up an entry.
+    private func lookUp(_ encoded: Substring, _ call: RequestContext) throws(APIRefusal) -> APIAnswer {
+        guard let media = encoded.percentDecoded, let entry = call.gate.catalogue.entry(media: media) else {
+            throw APIRefusal(DenyCode.unknownMedia)
+        }
+        let origin: JSON =
+            switch entry.origin {
+            case .list: .string("list")
+            case .feed(let name, let line): .string("\(name):\(line)")
+            }
+        let members: [JSON.Member] = [
+            ("media", .string(media)), ("protected", .bool(entry.protection != .none)),
+            ("resource", .optional(entry.protection.resource?.text)),
+            ("requestor", .optional(entry.protection.requestor)), ("shadow", .bool(entry.isShadow)),
+            ("playable", .bool(entry.protection != .ambiguous)), ("use", .string(entry.use.rawValue)),
+            ("origin", origin),
+            ("trace", .string("\(call.trace)")),
+        ]
+        return .json(.object(members), trace: call.trace)
+    }
+
+    // MARK: Parts of operations
+
+    /// Returns the name of a caller that may call `operation`; `nil` if every caller may.
+    private static func authenticate(
+        _ request: HTTPRequest,
+        for operation: APIOperation,
+        _ snapshot: LiveGate.Snapshot
+    ) throws(APIRefusal) -> String? {
+        guard let scope = operation.scope else { return nil }
+        // The caller was authenticated at the head of the request, unless a reload took place since.
+        if let admission = request.admission, admission.snapshot == snapshot.number { return admission.caller }
+        let api = snapshot.configuration.api
+        return try CallerAuthentication(callers: api.callers, hosts: api.hosts).authenticate(request, for: scope)
+    }
+
+    package func read<Body: StrictBody>(_: Body.Type, _ call: RequestContext) throws(APIRefusal) -> Body {
+        guard APIOperation.verify.takes(call.request.first("content-type")) else {
+            throw APIRefusal(.unsupportedMediaType)
+        }
+        let limit = min(bodyLimit, Body.largestBody)
+        let body = call.request.body ?? ByteBuffer()
+        guard !call.request.isTooLarge, body.readableBytes <= limit else {
+            throw APIRefusal(.bodyTooLarge, details: "at most \(limit) bytes")
+        }
+        do throws(BodyFault) { return try Body.read(body) } catch {
+            throw APIRefusal(.invalidRequest, details: error.reason)
+        }
+    }
+
+    /// Takes room for `count` more decisions, and refuses at once if there is not enough.
+    func takeRoom(for count: Int) throws(APIRefusal) {
+        guard inFlight.take(count) else {
+            metrics.countOverload()
+            throw APIRefusal(DenyCode.overloaded)
+        }
+    }
+}

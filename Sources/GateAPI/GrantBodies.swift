@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+internal import NIOCore
+internal import Platform
+internal import PlaybackGate
+internal import RequestTargets
+internal import URISigning
+
+/// A request to renew a grant.
+struct GrantBody: StrictBody {
+    package static let members = ["grant"]
+
+    package let grant: String
+
+    init(_ object: BodyObject) throws(BodyFault) {
+        grant = try object.grant()
+    }
+}
+
+/// A request to exchange a grant for one of another profile.
+struct GrantExchangeBody: StrictBody {
+    package static let members = ["grant", "profile", "media", "path", "host", "client", "headers"]
+
+    package let grant: String
+    package let profile: String
+    package let target: PlaybackRequest.Target
+    package let host: String?
+    package let player: PlaybackRequest.Player?
+
+    init(_ object: BodyObject) throws(BodyFault) {
+        grant = try object.grant()
+        guard let profile = try object.text("profile", limit: 256) else { throw BodyFault("profile is missing") }
+        self.profile = profile
+        switch (try object.text("media", limit: 1024), try object.text("path", limit: 8 * 1024)) {
+        case (let media?, nil): target = .media(media)
+        case (nil, let path?): target = .path(path)
+        default: throw BodyFault("exactly one of media and path is required")
+        }
+        host = try object.host()
+        player = try object.player()
+    }
+}
+
+/// A request to check a grant for a request that the body describes.
+struct GrantVerifyBody: StrictBody {
+    package static let members = ["grant", "url", "method", "client", "headers", "at"]
+
+    package let grant: String
+    package let facts: RequestFacts
+    package let time: Timestamp?
+
+    init(_ object: BodyObject) throws(BodyFault) {
+        var grant = try object.grant()
+        grant.makeContiguousUTF8()
+        self.grant = grant
+        guard let url = try object.text("url", limit: 8 * 1024), let uri = RequestURI(url: url[...]) else {
+            throw BodyFault("url is missing or malformed: give an http or https URL in full")
+        }
+        var facts = RequestFacts(uri: uri, method: (try object.text("method", limit: 32) ?? "GET")[...])
+        facts.clientAddress = try object.clientAddress()
+        facts.headers = HeaderList(try object.texts("headers"))
+        self.facts = facts
+        time = try object.time("at")
+    }
+}
+
+extension BodyObject {
+    fileprivate func grant() throws(BodyFault) -> String {
+        guard let grant = try text("grant", limit: URISigningVerifier.maximumSize) else {
+            throw BodyFault("grant is missing")
+        }
+        return grant
+    }
+}

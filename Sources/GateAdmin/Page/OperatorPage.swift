@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import EdgeListener
+package import Encodings
+package import GateAPI
+package import GateConfiguration
+package import HTTPServer
+package import NIOHTTP1
+package import Platform
+internal import PlaybackGate
+package import ReplayStores
+package import Telemetry
+
+/// The operator page, below `/ui` of the admin listener: live decisions, keys, look-ups, inspection and revocation.
+///
+/// All of it is for callers of `admin.keys` and `admin.clientCertificates`, with the scope `read`, and `revoke` for what changes
+/// something. A browser signs in with a key, and has a session cookie then, or shows its certificate. ``AdminGuard`` comes first.
+package struct OperatorPage: Sendable {
+    package let live: LiveGate
+    package let window: DecisionWindow
+    package let sessions = OperatorSessions()
+    package let gauges: ServiceGauges
+    package let state: Readiness
+    package let mirror: RevocationMirror?
+    /// True if the listener has TLS, so that cookies need it.
+    package let isSecure: Bool
+    package let journal: RevocationJournal
+    package let clock: @Sendable () -> Timestamp
+
+    /// Creates a value of its members.
+    package init(
+        live: LiveGate,
+        window: DecisionWindow,
+        gauges: ServiceGauges,
+        state: Readiness,
+        mirror: RevocationMirror?,
+        isSecure: Bool,
+        journal: RevocationJournal,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
+        self.live = live
+        self.window = window
+        self.gauges = gauges
+        self.state = state
+        self.mirror = mirror
+        self.isSecure = isSecure
+        self.journal = journal
+        self.clock = clock
+    }
+
+    /// The largest form, in bytes: a token has at most 16 KiB, and may be percent-encoded.
+    static let largestForm = 64 * 1024
+    private static let cookie = "playgate-operator"
+
+    /// A request of a known caller.
+    package struct Visit: Sendable {
+        package let caller: Caller
+        /// The parameters of the query, or of the form that was sent.
+        package let parameters: Result<FormParameters, APIRefusal>
+        package let snapshot: LiveGate.Snapshot
+        package let time: Timestamp
+
+        var mayRevoke: Bool { caller.scopes.contains(.revoke) }
+    }
+
+    /// True for the paths of the page.
+    package static func covers(_ path: Substring) -> Bool { path == "/ui" || path.hasPrefix("/ui/") }
+
+    // MARK: Access
+
+    /// Decides if the body of a request is read: forms of callers, and that of the sign-in, which is short.
+    package func receive(_ request: HTTPRequest) -> HTTPReception {
+        guard request.head.method == .POST else { return .answer }
+        if request.path == "/ui/session" { return .body(limit: 4096, nil) }
+        let snapshot = live.current
+        guard let caller = caller(of: request, snapshot) else { return .answer }
+        return .body(limit: Self.largestForm, HTTPAdmission(snapshot: snapshot.number, caller: caller.name))
+    }
+
+    /// Returns the caller by its bearer key, its certificate or its session; `nil` if there is none that is known.
+    package func caller(of request: HTTPRequest, _ snapshot: LiveGate.Snapshot) -> Caller? {
+        let known = CallerAuthentication(callers: snapshot.configuration.adminCallers)
+        if let session = session(of: request), let credential = sessions.credential(of: session, at: clock()) {
+            return known.caller(with: credential)
+        }
+        return try? known.caller(of: request)
+    }
+
+    private func session(of request: HTTPRequest) -> String? {
+        let fields = request.head.headers[canonicalForm: "cookie"].flatMap { $0.split(separator: ";") }
+        let values = fields.compactMap { pair -> Substring? in
+            let parts = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
+            return parts.count == 2 && parts[0] == Self.cookie ? parts[1] : nil
+        }
+        return values.count == 1 ? String(values[0]) : nil
+    }
+
+    // MARK: Requests
+
+    package func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
+        let isRead = request.head.method == .GET || request.head.method == .HEAD
+        switch request.path {
+        case "/ui/page.css" where isRead: return .now(.file(PackageResources.operator_css, "text/css; charset=utf-8"))
+        case "/ui/page.js" where isRead:
+            return .now(.file(PackageResources.operator_js, "text/javascript; charset=utf-8"))
+        case "/ui/sign-in" where isRead: return .now(signInPage())
+        case "/ui/session" where request.head.method == .POST: return .now(signIn(request))
+        default: break
+        }
+        let snapshot = live.current
+        guard let caller = caller(of: request, snapshot) else { return .now(Self.strange(request)) }
+        guard caller.scopes.contains(.read) else {
+            return .now(
+                .page("Not permitted", "<p class=\"fault\">The scope read is required.</p>", status: .forbidden)
+            )
+        }
+        // A reload may have brought the first caller.
+        window.start()
+        let parameters = Result { () throws(APIRefusal) in try FormParameters(request) }
+        let visit = Visit(caller: caller, parameters: parameters, snapshot: snapshot, time: clock())
+        do throws(APIRefusal) {
+            return try isRead ? look(request.path, visit) : act(request, visit)
+        } catch { return .now(Self.fault(error)) }
+    }
+
+    private func look(_ path: Substring, _ visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
+        switch path {
+        case "/ui": .later(.task { await livePage(visit) })
+        case "/ui/state": .later(.task { await liveState(visit) })
+        case "/ui/catalogue": .now(try cataloguePage(visit))
+        case "/ui/inspect": .now(inspectionForm(visit))
+        case "/ui/revoke": revocationForm(visit)
+        default: throw APIRefusal(.operationUnknown)
+        }
+    }
+
+    private func act(_ request: HTTPRequest, _ visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
+        guard request.head.method == .POST else { throw APIRefusal(.methodNotAllowed, allow: "GET, HEAD, POST") }
+        switch request.path {
+        case "/ui/sign-out": return .now(signOut(request))
+        case "/ui/inspect": return try inspect(visit)
+        case "/ui/revoke": return try revoke(visit)
+        case "/ui/lift": return try lift(visit)
+        default: throw APIRefusal(.operationUnknown)
+        }
+    }
+
+    /// Sends browsers to the sign-in, and refuses programs.
+    private static func strange(_ request: HTTPRequest) -> APIAnswer {
+        let isPage =
+            request.head.method == .GET && request.path != "/ui/state"
+            && !request.head.headers.contains(name: "authorization")
+        if isPage { return .redirect("/ui/sign-in") }
+        var answer = APIAnswer.json(
+            .object([
+                (
+                    "error",
+                    .string("a key or a client certificate of admin.keys or admin.clientCertificates is required")
+                )
+            ]),
+            status: .unauthorized,
+            trace: nil
+        )
+        answer.more.append(("WWW-Authenticate", "Bearer"))
+        return answer
+    }
+
+    private static func fault(_ refusal: APIRefusal) -> APIAnswer {
+        let details = refusal.details.map { "<p>\($0)</p>" as HTML }
+        return .page(
+            "Not done",
+            "<p class=\"fault\">\(refusal.message) (\(refusal.code))</p>\(details)<p><a href=\"/ui\">Back to the decisions</a></p>",
+            status: refusal.status
+        )
+    }
+
+    // MARK: Sign-in
+
+    private func signInPage(_ fault: HTML? = nil, status: HTTPResponseStatus = .ok) -> APIAnswer {
+        let hasCallers = !live.current.configuration.adminCallers.isEmpty
+        let form: HTML = """
+            <form class="fields" method="post" action="/ui/session">
+            <input name="name" autocomplete="username" value="playgate" hidden>
+            <label><span>Key</span><input name="key" type="password" autocomplete="current-password" required autofocus></label>
+            <button>Sign in</button>
+            </form>
+            """
+        let advice: HTML = """
+            <p>There is no key yet: run <code>playgate keys api NAME --scope read --scope revoke</code>, and add what it prints
+            below <code>admin.keys</code> of the gate's configuration.</p>
+            """
+        return .page("Sign in", "\(fault)\(hasCallers ? form : advice)", status: status)
+    }
+
+    package func signIn(_ request: HTTPRequest) -> APIAnswer {
+        let known = CallerAuthentication(callers: live.current.configuration.adminCallers)
+        guard let key = try? FormParameters(request).required("key"), let caller = known.caller(withKey: key) else {
+            return signInPage("<p class=\"fault\" role=\"alert\">This key is not known.</p>", status: .unauthorized)
+        }
+        var answer = APIAnswer.redirect("/ui")
+        let name = sessions.begin(caller.credential, at: clock())
+        answer.more.append(("Set-Cookie", cookie(name, OperatorSessions.life)))
+        return answer
+    }
+
+    private func signOut(_ request: HTTPRequest) -> APIAnswer {
+        if let session = session(of: request) { sessions.end(session) }
+        var answer = APIAnswer.redirect("/ui/sign-in")
+        answer.more.append(("Set-Cookie", cookie("", .zero)))
+        return answer
+    }
+
+    private func cookie(_ value: String, _ life: Duration) -> String {
+        let age = life.milliseconds / 1000
+        return
+            "\(Self.cookie)=\(value); Path=/ui; Max-Age=\(age); HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+    }
+}
+
+// MARK: Answers
+
+extension APIAnswer {
+    /// Permits the page's own files alone, and no frame around it.
+    private static let policy =
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        + "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+    /// Creates a page of the operator page.
+    ///
+    /// - Parameters:
+    ///   - caller: The name of the caller, who can sign out; `nil` for none.
+    ///   - path: The page in the navigation.
+    package static func page(
+        _ title: String,
+        _ content: HTML,
+        caller: String? = nil,
+        at path: String = "",
+        script: Bool = false,
+        status: HTTPResponseStatus = .ok
+    ) -> APIAnswer {
+        let page: HTML = """
+            <!doctype html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <title>\(title) · Playgate</title>
+            <link rel="stylesheet" href="/ui/page.css">
+            </head>
+            <body>
+            \(caller.map { header($0, path) })
+            <main>
+            <h1>\(title)</h1>
+            \(content)
+            </main>
+            \(script ? "<script src=\"/ui/page.js\"></script>" : nil)
+            </body>
+            </html>
+
+            """
+        return file([UInt8](page.source.utf8), "text/html; charset=utf-8", status: status)
+    }
+
+    private static func header(_ caller: String, _ path: String) -> HTML {
+        let pages = [
+            ("/ui", "Decisions"), ("/ui/catalogue", "Catalogue"), ("/ui/inspect", "Inspect"), ("/ui/revoke", "Revoke"),
+        ]
+        let links = pages.map { target, name in
+            (target == path
+                ? "<a href=\"\(target)\" aria-current=\"page\">\(name)</a>" : "<a href=\"\(target)\">\(name)</a>")
+                as HTML
+        }
+        return """
+            <header><strong>Playgate</strong><nav>\(links)</nav>
+            <form method="post" action="/ui/sign-out"><button>Sign out \(caller)</button></form></header>
+            """
+    }
+
+    package static func file(_ bytes: [UInt8], _ type: StaticString, status: HTTPResponseStatus = .ok) -> APIAnswer {
+        var answer = APIAnswer(bytes, type: type, status: status)
+        answer.more = [
+            ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"),
+            ("Referrer-Policy", "same-origin"),
+            ("Cross-Origin-Opener-Policy", "same-origin"), ("X-Frame-Options", "DENY"),
+        ]
+        return answer
+    }
+
+    package static func redirect(_ target: String) -> APIAnswer {
+        var answer = APIAnswer([], type: "text/plain; charset=utf-8", status: .seeOther)
+        answer.more.append(("Location", target))
+        return answer
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import ConfigurationReading
+internal import HTTPServer
+internal import MediaTokens
+internal import PlaybackGate
+
+extension GateConfiguration.API {
+    package init(_ section: ConfigurationSection) {
+        let listener = GateConfiguration.Listener(section, default: .tcp(host: "127.0.0.1", port: 8080))
+        let isOpen = section.bool("open", default: false)
+        let callers = Caller.list(section, listener, scopes: Scope.ofAPI)
+        if isOpen {
+            if !callers.isEmpty { section.note("open", "must be false if there are keys or clientCertificates") }
+            if !listener.address.isLocal {
+                section.note(
+                    "open",
+                    "is allowed only on loopback addresses and unix sockets; create keys with: playgate keys api NAME"
+                )
+            }
+        } else if callers.isEmpty, !section.isFaulty {
+            section.note(
+                "keys",
+                "no caller is allowed: add keys (playgate keys api NAME) or clientCertificates, or open: true on loopback"
+            )
+        }
+        self.listener = listener
+        self.callers = isOpen ? nil : callers
+        hosts = section.hostNames("hosts").map { String($0.text) }
+        concurrency = section.integer("concurrency", in: 1...1_000_000, default: 1024)
+        hosted = section.optionalSection("tvs") { section in
+            Hosted(allowsGet: section.bool("get", default: true), allowsHTTP: section.bool("http", default: false))
+        }
+        let month = Duration.seconds(30 * 86_400)
+        policyGoodFor = section.duration("policyGoodFor", in: .seconds(5)...month, default: .seconds(30))
+        helpURL = section.string("helpURL", default: "/v1/codes/")
+    }
+}
+
+extension GateConfiguration.API {
+    /// The settings of the paths `/tvs/v1`.
+    package struct Hosted: Hashable, Sendable {
+        /// True if GET is permitted too. It leaves tokens in the logs of everything in between.
+        package var allowsGet: Bool
+        /// True if URLs with http are signed too.
+        package var allowsHTTP: Bool
+    }
+}
+
+extension Caller {
+    /// Reads the callers of a listener: `keys` and `clientCertificates`.
+    package static func list(
+        _ section: ConfigurationSection,
+        _ listener: GateConfiguration.Listener,
+        scopes: [Scope]
+    ) -> [Caller] {
+        let keys = section.list("keys") { Caller($0, scopes) { .key(sha256: $0) } }
+        let certificates = section.list("clientCertificates") { Caller($0, scopes) { .certificate(sha256: $0) } }
+        if !certificates.isEmpty, listener.tls?.clientAuthorities == nil {
+            section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
+        }
+        let callers = keys + certificates
+        let names = callers.map(\.name)
+        if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
+            section.note("keys", "two callers have the name \(twice)")
+        }
+        return callers
+    }
+
+    private init(_ section: ConfigurationSection, _ known: [Scope], _ credential: ([UInt8]) -> Credential) {
+        let digestKey = "sha256"
+        name = section.requiredString("name")
+        resources = known.contains(.tvs) ? section.strings("resources") : nil
+        let digest = section.parsed(digestKey, default: [UInt8](), isSecret: true) { text throws(ParseFault) in
+            guard let fingerprint = TokenFingerprint(hexadecimal: text.filter { $0 != ":" }) else {
+                throw ParseFault("must be a SHA-256 digest: 64 hexadecimal digits")
+            }
+            return fingerprint.bytes
+        }
+        if !section.has(digestKey) { section.note(digestKey, "\(digestKey) is missing") }
+        self.credential = credential(digest)
+        var scopes: Set<Scope> = []
+        for name in section.strings("scopes") ?? [] {
+            guard let scope = Scope(rawValue: name), known.contains(scope) else {
+                let names = known.map(\.rawValue).joined(separator: ", ")
+                section.note("scopes", "\(name) is not a scope; known: \(names)")
+                continue
+            }
+            scopes.insert(scope)
+        }
+        if !section.has("scopes") { section.note("scopes", "scopes is missing: name the allowed operations") }
+        self.scopes = scopes
+    }
+}

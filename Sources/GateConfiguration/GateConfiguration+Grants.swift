@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import CommonAccessTokens
+package import ConfigurationReading
+internal import Encodings
+package import Keys
+package import Platform
+package import PlaybackGate
+internal import ReplayStores
+internal import RequestTargets
+package import VendorTokens
+
+extension GateConfiguration {
+    /// The settings for grants, from the sections `keys` and `grants`.
+    package struct Grants: Sendable {
+        /// The key that makes session ids and the tags of revocations.
+        package var subjectKey: Located<[UInt8]>
+        package var keys: [Key]
+        package var profiles: [Located<GrantProfile>]
+        package var issuers: [Issuer]
+        /// The settings of vendors' formats by the names of their profiles.
+        package var vendors: [String: VendorProfile]
+        /// The number of authentic grants that are cached; 0 for no cache.
+        package var cacheCapacity: Int
+        /// The folder for copies of fetched key sets; `nil` if none is named.
+        package var keySetFolder: String?
+
+        /// A key of the section `keys`. Its name is the key id in tokens.
+        package struct Key: Sendable {
+            package var id: String
+            package var material: Material
+            package var algorithm: KeyAlgorithm?
+            /// The first time at which tokens are verified by it.
+            package var notBefore: Timestamp?
+            /// The first time at which it signs.
+            package var signFrom: Timestamp?
+            /// The last time at which it signs; later grants are refused an issue.
+            package var signUntil: Timestamp?
+            /// The last time at which tokens are verified by it.
+            package var verifyUntil: Timestamp?
+            /// The file that it was read from.
+            package var file: Secret.File?
+            package var place: ConfigurationPlace
+
+            package enum Material: Sendable {
+                /// A file with keys that follow each other: see ``Keys/KeyRing``.
+                case set(Located<String>)
+                /// The bytes of a symmetric key.
+                case secret([UInt8])
+                /// A secret in the form that a vendor hands out, for the vendor's format alone.
+                case vendors(SigningSecret)
+                /// A key that encrypts claims of signed URIs, and does nothing else.
+                case encryption(EncryptionKey)
+                /// A private or public key, or a certificate, in PEM.
+                case pem(Secret)
+            }
+        }
+
+        /// An issuer whose grants are accepted.
+        package struct Issuer: Sendable {
+            package var name: String
+            package var format: AcceptedFormat
+            package var keys: [String]
+            /// A file with the issuer's public keys (JWK Set or COSE key set).
+            package var keySet: Located<String>?
+            /// The issuer's key set that is fetched.
+            package var remote: RemoteKeySet?
+            /// The only algorithms of its key sets; empty for any.
+            package var algorithms: Set<KeyAlgorithm>
+            package var audience: [String]
+            package var accepted: AcceptedIssuer
+            /// The rules for signed URIs.
+            package var signed: SignedIssuer
+            package var place: ConfigurationPlace
+
+            /// Creates an issuer of its members.
+            package init(
+                name: String,
+                format: AcceptedFormat = .cat,
+                keys: [String],
+                keySet: Located<String>? = nil,
+                remote: RemoteKeySet? = nil,
+                algorithms: Set<KeyAlgorithm>,
+                audience: [String],
+                accepted: AcceptedIssuer,
+                signed: SignedIssuer = SignedIssuer(),
+                place: ConfigurationPlace
+            ) {
+                self.name = name
+                self.format = format
+                self.keys = keys
+                self.keySet = keySet
+                self.remote = remote
+                self.algorithms = algorithms
+                self.audience = audience
+                self.accepted = accepted
+                self.signed = signed
+                self.place = place
+            }
+        }
+    }
+}
+
+extension GateConfiguration.Grants {
+    /// Reads the sections `keys` and `grants` of a file.
+    package init(_ root: ConfigurationSection, _ section: ConfigurationSection) {
+        let subjectKey = Self.secretBytes("subjectKey", section)
+        if !section.has("subjectKey") {
+            section.note("subjectKey", "subjectKey is missing: playgate grant keys makes one")
+        }
+        self.subjectKey = Located(value: subjectKey ?? [], place: section.place("subjectKey"))
+        keys = root.named("keys", Key.init)
+        var (vendors, tooLong): ([String: VendorProfile], [String]) = ([:], [])
+        profiles = section.named("profiles") { name, section in
+            let profile = GrantProfile(name, section)
+            vendors[name] = VendorProfile(profile.format, section)
+            if name.utf8.count > GrantProfile.longestName { tooLong.append(name) }
+            return Located(value: profile, place: section.place)
+        }
+        self.vendors = vendors
+        for name in tooLong {
+            let limit = GrantProfile.longestName
+            section.note("profiles", "\(name): a name has at most \(limit) bytes, because grants carry it")
+        }
+        issuers = section.list("issuers", Issuer.init)
+        cacheCapacity = section.integer("cacheCapacity", in: 0...1_000_000, default: 16_384)
+        keySetFolder = section.optionalPath("keySetFolder")
+        noteUnknownKeys(section)
+        noteMisusedKeys(section)
+    }
+
+    /// Notes references to keys that the file does not have, and profiles whose key cannot sign.
+    private func noteUnknownKeys(_ section: ConfigurationSection) {
+        let known = keys.map(\.id).joined(separator: ", ")
+        for profile in profiles.map(\.value) {
+            for id in profile.keyIDs where !keys.contains(where: { $0.id == id }) {
+                section.note("profiles", "\(profile.name): key \(id) is not in keys (\(known))")
+            }
+            if profile.keyIDs.isEmpty, profile.format.isVendors {
+                section.note("profiles", "\(profile.name): key is missing: the secret that the vendor's network has")
+            } else if profile.keyIDs.isEmpty, !issuers.contains(where: { $0.name == profile.issuer }) {
+                section.note("profiles", "\(profile.name): without key, its issuer must be one of issuers")
+            }
+        }
+        for (number, issuer) in issuers.enumerated() {
+            if issuer.remote != nil, issuers[..<number].contains(where: { $0.remote != nil && $0.name == issuer.name })
+            {
+                section.note("issuers", "\(issuer.name): has a key set to fetch twice")
+            }
+            for id in issuer.keys where !keys.contains(where: { $0.id == id }) {
+                section.note("issuers", "\(issuer.name): key \(id) is not in keys (\(known))")
+            }
+        }
+    }
+
+    /// Reads a secret of at least 32 bytes, in Base64 of either alphabet.
+    private static func secretBytes(_ key: String, _ section: ConfigurationSection) -> [UInt8]? {
+        guard section.has(key), let secret = section.secret(key) else { return nil }
+        return secretBytes(key, section, secret)
+    }
+
+    fileprivate static func secretBytes(_ key: String, _ section: ConfigurationSection, _ secret: Secret) -> [UInt8]? {
+        let text = secret.text
+        guard let bytes = Base64.decode([UInt8](text.utf8)), bytes.count >= 32 else {
+            section.note(key, "must be at least 32 bytes in Base64: playgate grant keys makes such")
+            return nil
+        }
+        return bytes
+    }
+}
+
+extension GateConfiguration.Grants.Key {
+    package init(_ id: String, _ section: ConfigurationSection) {
+        self.id = id
+        place = section.place
+        if KeyID(id) == nil { section.note("", "a key id has 1 to 64 bytes") }
+        let use = Algorithm(section)
+        algorithm = use.signing
+        func time(_ key: String) -> Timestamp? { section.parsed(key, default: nil) { try Timestamp.parse($0) } }
+        notBefore = time("notBefore")
+        signFrom = time("signFrom")
+        signUntil = time("signUntil")
+        verifyUntil = time("verifyUntil")
+        let names = ["secret", "private", "public", "set"].filter { section.has($0) }
+        let secret = section.has("secret") ? section.secret("secret") : nil
+        let vendors = GateConfiguration.Grants.vendorSecret(secret, section)
+        let isVendors = section.has("encoding")
+        let encryption = use.encryption.flatMap { Self.encryptionKey(id, $0, secret, section) }
+        let isSigning = !isVendors && use.encryption == nil
+        let bytes = isSigning ? secret.flatMap { GateConfiguration.Grants.secretBytes("secret", section, $0) } : nil
+        let pem = section.secret("private") ?? section.secret("public")
+        let set = section.optionalPath("set").map { Located(value: $0, place: section.place("set")) }
+        file = (secret ?? pem)?.file
+        switch names.count {
+        case 1:
+            material =
+                set.map { .set($0) } ?? encryption.map { .encryption($0) } ?? vendors.map { .vendors($0) }
+                ?? bytes.map { .secret($0) }
+                ?? .pem(pem ?? Secret(""))
+        default:
+            section.note(
+                "secret",
+                "exactly one of secret, private, public and set is required, such as { file: grant.key }"
+            )
+            material = .secret([])
+        }
+        noteConflicts(section)
+    }
+
+    /// Returns a key for encryption; `nil` if there is a problem.
+    private static func encryptionKey(
+        _ id: String,
+        _ use: EncryptionKey.Use,
+        _ secret: Secret?,
+        _ section: ConfigurationSection
+    ) -> EncryptionKey? {
+        for key in ["private", "public", "set", "encoding", "notBefore", "signFrom", "signUntil", "verifyUntil"]
+        where section.has(key) {
+            section.note(key, "is not for encryption: \(use.rawValue) has a secret alone")
+        }
+        guard let secret else { return nil }
+        guard let bytes = Base64.decode([UInt8](secret.text.utf8)), bytes.count == use.size,
+            let key = try? EncryptionKey(secret: bytes, id: KeyID(id), use: use)
+        else {
+            section.note("secret", "must be \(use.size) bytes in Base64 for \(use.rawValue)")
+            return nil
+        }
+        return key
+    }
+
+    private func noteConflicts(_ section: ConfigurationSection) {
+        let start = Timestamp(millisecondsSince1970: .min)
+        let times = [("signFrom", signFrom), ("signUntil", signUntil), ("verifyUntil", verifyUntil)]
+        var last = ("notBefore", notBefore ?? start)
+        for case (let name, let time?) in times {
+            if time < last.1 { section.note(name, "must not be before \(last.0)") }
+            last = (name, time)
+        }
+        guard case .set = material else { return }
+        for key in ["algorithm", "notBefore", "signFrom", "signUntil", "verifyUntil"] where section.has(key) {
+            section.note(key, "is stated in the set, for each of its keys")
+        }
+    }
+}
+
+extension GateConfiguration.Grants.Issuer {
+    fileprivate init(_ section: ConfigurationSection) {
+        name = section.requiredString("issuer")
+        format = section.choice("format", default: AcceptedFormat.cat)
+        keys = section.strings("keys") ?? []
+        keySet = section.optionalPath("keySet").map { Located(value: $0, place: section.place("keySet")) }
+        remote = GateConfiguration.Grants.RemoteKeySet.read(section)
+        algorithms = Self.algorithms(section, format)
+        signed = GateConfiguration.Grants.SignedIssuer(section, format)
+        audience = section.strings("audience") ?? []
+        place = section.place
+        accepted = AcceptedIssuer(name)
+        accepted.isOwn = section.bool("own", default: false)
+        accepted.requiresExpiration = section.bool("requireExpiry", default: true)
+        let session = section.duration("maximumSession", in: .seconds(60) ... .seconds(30 * 86_400), default: .zero)
+        if session > .zero { accepted.maximumSession = session }
+        if keys.isEmpty, keySet == nil, remote == nil, !section.isFaulty {
+            section.note("keys", "keys, keySet or jwks is missing: name the keys of the issuer")
+        }
+    }
+
+    private static func algorithms(_ section: ConfigurationSection, _ format: AcceptedFormat) -> Set<KeyAlgorithm> {
+        var algorithms: Set<KeyAlgorithm> = []
+        for name in section.strings("algorithms") ?? [] {
+            if let algorithm = KeyAlgorithm(name: name), algorithm.coseIdentifier != nil || format == .uriSigning {
+                algorithms.insert(algorithm)
+            } else {
+                section.note("algorithms", "\(name) is not an algorithm of grants, such as ES256")
+            }
+        }
+        return algorithms
+    }
+}
+
+extension GrantProfile {
+    fileprivate convenience init(_ name: String, _ section: ConfigurationSection) {
+        let format = section.grantFormat()
+        // Vendors' tokens name no issuer.
+        let issuer = format.isVendors ? name : section.requiredString("issuer")
+        let keys = section.strings("key")
+        var rules = Rules(section)
+        section.noteConflicts(of: &rules, format)
+        self.init(name, format: format, issuer: issuer, keyIDs: keys ?? [], rules: rules)
+    }
+}
+
+extension GrantProfile.Rules {
+    fileprivate init(_ section: ConfigurationSection) {
+        self.init()
+        audience = section.strings("audience") ?? []
+        life = section.duration("life", in: .seconds(5) ... .seconds(86_400), default: life)
+        session = section.duration("session", in: .seconds(5)...Revocation.longestSession, default: session)
+        renewal = section.bool("renewable", default: true) ? section.section("renew", GrantProfile.Renewal.init) : nil
+        methods = Self.methods(section) ?? methods
+        scope = Self.scope(section)
+        host = section.optionalString("host")
+        if let host, !host.isNormalAuthority {
+            section.note("host", "must be a host in lower case with an optional port, such as cdn.example")
+        }
+        binding = section.section("bind", GrantProfile.Binding.init)
+        isSecure = section.choice("scheme", default: Scheme.https) == .https
+        deliveries = Self.deliveries(section)
+        cookie = section.section("cookie", GrantProfile.Cookie.init)
+        isRevocable = section.choice("revocation", default: Revocability.tags) == .tags
+        let limit = section.integer("streams", in: 0...StreamLease.maximumLimit, default: 0)
+        streamLimit = limit > 0 ? limit : nil
+        coversUnverified = section.bool("unverified", default: false)
+        isCheckedByOthers = section.choice("checkedBy", default: Checker.gates) == .others
+        signing = GrantProfile.SignedURIs(section)
+        noteConflicts(section)
+    }
+
+    private enum Scheme: String, CaseIterable { case https, http }
+    private enum Revocability: String, CaseIterable { case tags, none }
+    private enum Checker: String, CaseIterable { case gates, others }
+
+    private func noteConflicts(_ section: ConfigurationSection) {
+        if streamLimit != nil, !isRevocable {
+            section.note("streams", "requires revocation: tags, which name the viewer")
+        }
+        if session < life { section.note("session", "must not be shorter than life") }
+        if let renewal, renewal.deadline >= life {
+            section.note("renew", "deadline must be shorter than life (\(life.text))")
+        }
+        if !isSecure, cookie.sameSite == .none {
+            section.note("cookie", "sameSite None requires scheme https: browsers drop such a cookie without TLS")
+        }
+    }
+
+    private static func scope(_ section: ConfigurationSection) -> GrantProfile.Scope {
+        let text = section.string("scope", default: "folder")
+        if text == "folder" { return .folder }
+        if text.utf8.first != UInt8(ascii: "/") || text.utf8.last != UInt8(ascii: "/") {
+            section.note("scope", "must be folder, or a path that begins and ends with /")
+        } else if RequestURI(text[...])?.path.utf8.elementsEqual(text.utf8) != true {
+            section.note("scope", "must be a path in normal form, percent-encoded: RFC 3986 §6.2.2")
+        }
+        return .prefix(text)
+    }
+
+    /// Reads the methods that a grant permits; an empty list would permit every one.
+    private static func methods(_ section: ConfigurationSection) -> [String]? {
+        guard let names = section.strings("methods") else { return nil }
+        let known = PlaybackRequest.Method.allCases.map(\.rawValue).filter { !$0.isEmpty }
+        if names.isEmpty, !section.isFaulty { section.note("methods", "must name at least one method") }
+        for name in names where !known.contains(name) {
+            section.note("methods", "\(name) is not a supported method; supported: \(known.joined(separator: ", "))")
+        }
+        return names
+    }
+
+    private static func deliveries(_ section: ConfigurationSection) -> Set<GrantProfile.Delivery> {
+        var deliveries: Set<GrantProfile.Delivery> = []
+        for name in section.strings("deliver") ?? ["cookie"] {
+            if let delivery = GrantProfile.Delivery(rawValue: name) {
+                deliveries.insert(delivery)
+            } else {
+                let known = GrantProfile.Delivery.allCases.map(\.rawValue).joined(separator: ", ")
+                section.note("deliver", "\(name) is not a way of delivery; known: \(known)")
+            }
+        }
+        return deliveries
+    }
+}
+
+extension GrantProfile.Binding {
+    fileprivate init(_ section: ConfigurationSection) {
+        self.init()
+        address = section.choice("address", default: address)
+        headers = (section.strings("headers") ?? []).map { $0.lowercased() }
+        if headers.count > Self.maximumHeaders {
+            section.note("headers", "must name at most \(Self.maximumHeaders) header fields")
+        }
+        for name in headers where !name.isToken || !Self.permits(header: name) {
+            section.note("headers", "\(name): grants can be bound only to a field that edges neither change nor add")
+        }
+        for name in headers where headers.count(where: { $0 == name }) > 1 {
+            section.note("headers", "\(name) is a duplicate")
+            break
+        }
+    }
+}
+
+extension GrantProfile.Renewal {
+    fileprivate init(_ section: ConfigurationSection) {
+        self.init()
+        way = section.choice("type", default: way)
+        deadline = section.duration("deadline", in: .seconds(1) ... .seconds(86_400), default: deadline)
+    }
+}
+
+extension GrantProfile.Cookie {
+    fileprivate init(_ section: ConfigurationSection) {
+        self.init()
+        name = section.string("name", default: name)
+        if !name.isToken || name.hasPrefix("__Host-") {
+            section.note("name", "must be a cookie name, and not begin with __Host-, which forbids a path")
+        }
+        sameSite = section.choice("sameSite", default: sameSite)
+        isPartitioned = section.bool("partitioned", default: false)
+        domain = section.optionalString("domain")
+        if let domain, HostName(domain[...]) == nil { section.note("domain", "must be a host name") }
+    }
+}
+
+extension String {
+    /// True for a host in the form in which requests are compared, with or without a port.
+    fileprivate var isNormalAuthority: Bool {
+        guard let host = HostName(self[...])?.text, utf8.starts(with: host.utf8) else { return false }
+        return utf8.count == host.utf8.count || utf8.dropFirst(host.utf8.count).first == UInt8(ascii: ":")
+    }
+
+    /// True if this can name a cookie (RFC 6265 §4.1.1) or a header field: a token of RFC 9110 §5.6.2.
+    package var isToken: Bool { !isEmpty && utf8.allSatisfy(\.isTokenCharacter) }
+}

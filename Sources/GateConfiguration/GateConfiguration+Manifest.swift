@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import ConfigurationReading
+package import EdgeChecks
+internal import Encodings
+internal import HTTPServer
+package import Manifests
+package import PlaybackGate
+
+extension GateConfiguration {
+    /// The settings of the listener that rewrites manifests.
+    package struct Manifest: Sendable {
+        /// The listeners, one for each address; all other settings are common.
+        package var listeners: [Listener]
+        /// The origin that manifests are fetched from.
+        package var origin: OriginAddress
+        /// Other hosts to which the origin may redirect.
+        var redirectHosts: [URIAuthority]
+        /// The beginning of the paths of players' URLs, which a proxy in front takes off.
+        package var publicPath: PublicPath
+        /// The way in which references carry a grant.
+        package var mode: Mode
+        /// The changes to manifests beside the grants in their references.
+        package var options: ManifestRules.Options
+        /// The hosts whose references carry a grant, besides the one that the player requested.
+        package var hosts: [HostName]
+        /// The profile of the grants among those of an entry; `nil` for the first.
+        package var profile: String?
+        /// The places in which players may show tokens and grants.
+        package var sources: TokenSources
+        /// The peers whose `X-Forwarded-*` fields are the facts of a request.
+        package var peers: TrustedPeers
+        /// The rule by which the client's address is chosen from `X-Forwarded-For` of a trusted peer.
+        package var forwardedFor: ForwardedFor
+        /// The ends of the paths that are manifests, in lower case.
+        package var suffixes: [String]
+        /// Other paths that are manifests, whatever they end in.
+        package var paths: PlaybackGate.Catalogue
+        /// The time that a viewer may take longer than a finished playlist plays.
+        package var margin: Duration
+        /// The most fetches at a time.
+        package var fetches: Int
+        /// The largest manifest, in bytes, as the origin delivers it and as it is rewritten.
+        package var manifestBytes: Int
+        package var timeouts: Timeouts
+        /// The rules for scripts of other sites; `nil` if none may read manifests.
+        package var crossOrigin: CrossOriginRules?
+
+        /// A way in which references carry a grant.
+        package enum Mode: Hashable, Sendable {
+            /// A path segment before the path.
+            case segment
+            /// A query parameter.
+            case query(name: String)
+
+            /// The names in configurations and requests.
+            package enum Name: String, CaseIterable { case segment, query }
+
+            /// - Parameter parameter: The name of the query parameter.
+            package init(_ name: Name, parameter: String) {
+                self = name == .segment ? .segment : .query(name: parameter)
+            }
+        }
+
+        /// The time limits of a fetch.
+        package struct Timeouts: Hashable, Sendable {
+            /// The time for a connection to the origin.
+            package var connect: Duration
+            /// The time from the request to the head of the response, in which an origin may hold a blocking reload.
+            package var response: Duration
+            /// The time from the head of the response to its last byte.
+            package var body: Duration
+        }
+    }
+}
+
+extension GateConfiguration.Manifest {
+    package init(
+        _ section: ConfigurationSection,
+        tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]],
+        profiles: [GrantProfile],
+        edge: TokenSources?
+    ) {
+        listeners = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8082))
+        peers = TrustedPeers(section)
+        if !peers.certificates.isEmpty, listeners.first?.tls?.clientAuthorities == nil {
+            section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
+        }
+        forwardedFor = ForwardedFor(section)
+        if !section.has("origin") { section.note("origin", "origin is missing, such as https://origin.example") }
+        origin = section.parsed("origin", default: .none) { try OriginAddress($0) }
+        redirectHosts = section.authorities("allowRedirectsTo")
+        publicPath = section.publicPath("publicPath")
+        mode = Mode(section.choice("mode", default: .segment), parameter: section.parameter("parameter"))
+        options = section.manifestOptions
+        hosts = section.hostNames("hosts")
+        profile = section.optionalString("profile")
+        sources = TokenSources(
+            section,
+            tokensOfEntries: tokensOfEntries,
+            profiles: profiles,
+            default: edge
+        )
+        // A cookie must not hide the grant that a redirect put into the URL.
+        .trying(first: mode.source)
+        suffixes = section.suffixes("suffixes")
+        paths = section.patterns("paths")
+        margin = section.duration("vodMargin", in: .zero ... .seconds(86_400), default: .seconds(3600))
+        fetches = section.integer("fetches", in: 1...65_536, default: 128)
+        manifestBytes = section.integer("manifestBytes", in: 1024...67_108_864, default: 8 << 20)
+        timeouts = section.section("timeouts", Timeouts.init)
+        crossOrigin = section.optionalSection("cors", CrossOriginRules.init)
+        noteConflicts(section, profiles)
+    }
+
+    /// The redirects that are followed.
+    package var redirects: OriginRedirects { OriginRedirects(origin: origin, hosts: redirectHosts) }
+
+    private func noteConflicts(_ section: ConfigurationSection, _ profiles: [GrantProfile]) {
+        guard !profiles.isEmpty else {
+            section.note("origin", "requires the section grants of the file: references carry grants")
+            return
+        }
+        if let profile {
+            let known = profiles.map(\.name).joined(separator: ", ")
+            switch profiles.first(where: { $0.name == profile })?.format {
+            case .cat: break
+            case nil: section.note("profile", "no profile \(profile); known: \(known)")
+            case let format?:
+                section.note(
+                    "profile",
+                    "\(profile) has the format \(format.name): references carry grants of the format cat"
+                )
+            }
+        }
+        if !section.isFaulty, !sources.grants.contains(mode.source) {
+            section.note("mode", "requires \(mode.source.configured) among the sources of grants")
+        }
+    }
+}
+
+extension GateConfiguration.Manifest.Mode {
+    /// The place in which references carry a grant.
+    package var source: TokenSource {
+        switch self {
+        case .segment: .segment(IssuedGrant.segmentPrefix)
+        case .query(let name): .query(name)
+        }
+    }
+}
+
+extension GateConfiguration.Manifest.Timeouts {
+    fileprivate init(_ section: ConfigurationSection) {
+        let most = Duration.seconds(600)
+        connect = section.duration("connect", in: .milliseconds(10)...most, default: .seconds(2))
+        response = section.duration("response", in: .milliseconds(10)...most, default: .seconds(30))
+        body = section.duration("body", in: .milliseconds(10)...most, default: .seconds(10))
+    }
+}
+
+extension CrossOriginRules {
+    fileprivate init(_ section: ConfigurationSection) {
+        let names = section.strings("origins") ?? []
+        if names.isEmpty, !section.isFaulty {
+            section.note(
+                "origins",
+                "origins is missing: name the sites of players, such as https://player.example, or *"
+            )
+        }
+        for name in names where name != "*" && !name.isWebOrigin {
+            section.note("origins", "\(name) must be * or an origin without a path, such as https://player.example")
+        }
+        let allowsCredentials = section.bool("credentials", default: false)
+        if names.contains("*"), names.count > 1 || allowsCredentials {
+            section.note("origins", "* must be alone, and without credentials")
+        }
+        let age = section.duration("maxAge", in: .zero ... .seconds(86_400), default: .seconds(600))
+        self.init(
+            origins: names.contains("*") ? nil : names.map { $0.lowercased() },
+            allowsCredentials: allowsCredentials,
+            maximumAge: age.components.seconds,
+            requestHeaders: section.fieldNames("allowHeaders")
+        )
+    }
+}
+
+extension ConfigurationSection {
+    /// Reads the ends of paths, each with its dot.
+    fileprivate func suffixes(_ key: String) -> [String] {
+        let suffixes = strings(key) ?? [".m3u8", ".mpd"]
+        if suffixes.isEmpty, !isFaulty { note(key, "must name at least one, such as .m3u8") }
+        for suffix in suffixes {
+            let isPlain = suffix.utf8.allSatisfy { 0x21..<0x7F ~= $0 && !"?#%;\\".utf8.contains($0) }
+            guard suffix.utf8.count < 2 || !isPlain || suffix.utf8.first != UInt8(ascii: ".") else { continue }
+            note(key, "\(suffix) must begin with a dot, such as .m3u8")
+        }
+        return suffixes.map { $0.lowercased() }
+    }
+}
+
+extension ConfigurationSection {
+    /// Reads the changes to manifests beside the grants in their references.
+    fileprivate var manifestOptions: ManifestRules.Options {
+        var options: ManifestRules.Options = []
+        if bool("keysWithoutGrant", default: false) { options.insert(.sparingKeys) }
+        if bool("defineGrant", default: false) { options.insert(.definingGrant) }
+        return options
+    }
+
+    /// Reads the beginning of players' paths.
+    fileprivate func publicPath(_ key: String) -> PublicPath {
+        parsed(key, default: .none) { text throws(ParseFault) in
+            guard let path = PublicPath(text) else {
+                throw ParseFault("must be a path of letters, digits, '-', '.', '_' and '~', such as /watch")
+            }
+            return path
+        }
+    }
+
+    /// Reads the name of a query parameter.
+    fileprivate func parameter(_ key: String) -> String {
+        let name = optionalString(key) ?? IssuedGrant.queryName
+        if !ManifestRules.Mode.query(name: name).isValid {
+            note(key, "must be 1 to 64 letters, digits, '-', '.', '_' and '~'")
+        }
+        return name
+    }
+
+    /// Reads patterns of paths, as the catalogue has them.
+    fileprivate func patterns(_ key: String) -> PlaybackGate.Catalogue {
+        var catalogue = PlaybackGate.Catalogue()
+        for text in strings(key) ?? [] {
+            do {
+                try catalogue.add(.init(key: .path(try PathPattern(text)), protection: .none))
+            } catch let error as PathPatternError {
+                note(key, "\(text): \(error.rawValue)")
+            } catch { note(key, "\(text) is named twice") }
+        }
+        return catalogue
+    }
+
+    /// Reads hosts, with a port or without.
+    fileprivate func authorities(_ key: String) -> [URIAuthority] {
+        (strings(key) ?? []).compactMap { name in
+            if let authority = URIAuthority(name.lowercased()[...]) { return authority }
+            note(key, "\(name) must be a host, perhaps with a port, such as origin-2.example:8443")
+            return nil
+        }
+    }
+
+    /// Reads names of header fields.
+    fileprivate func fieldNames(_ key: String) -> [String] {
+        let names = strings(key) ?? []
+        for name in names where !(name.isToken && name.utf8.count <= 64) {
+            note(key, "\(name) is no name of a header field, such as X-Session")
+        }
+        return names
+    }
+}
+
+extension String {
+    /// True for a scheme, a host and perhaps a port, as browsers send it in `Origin` (RFC 6454 §6.2).
+    fileprivate var isWebOrigin: Bool {
+        guard let rest = ["https://", "http://"].first(where: { hasPrefix($0) }).map({ dropFirst($0.count) }),
+            let host = HostName(rest)
+        else { return false }
+        return rest.lowercased().hasPrefix(host.text.lowercased()) && !rest.contains("/")
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import ConfigurationReading
+internal import HTTPServer
+internal import PlaybackGate
+
+extension GateConfiguration {
+    /// Reads a configuration file.
+    ///
+    /// - Throws: ``ConfigurationError`` with all problems.
+    package init(file path: String) throws(ConfigurationError) {
+        let file = ConfigurationFile(path: path)
+        try self.init(file.text, file: file)
+    }
+
+    /// Parses the text of a configuration again, with what the files that it names have now.
+    ///
+    /// - Throws: ``ConfigurationError`` with all problems.
+    package init(again configuration: GateConfiguration) throws(ConfigurationError) {
+        try self.init(configuration.text, file: configuration.file.unwatched)
+    }
+
+    /// Parses the text of a configuration file.
+    package init(_ text: String, file: ConfigurationFile) throws(ConfigurationError) {
+        self.text = text
+        let problems = ProblemList()
+        let root = try ConfigurationSection(text, file: file, problems: problems)
+        self.file = file
+        // A requestor of the wrong type is reported once, not again for every entry.
+        let requestor = root.optionalString("requestor") ?? (root.has("requestor") ? "?" : nil)
+        if requestor == "" { root.note("requestor", "must not be empty") }
+        trust = root.section("trust", Trust.init)
+        let grants = root.optionalSection("grants") { Grants(root, $0) }
+        if grants == nil, root.has("keys") { _ = root.named("keys", Grants.Key.init) }
+        self.grants = grants
+        let profiles = grants?.profiles.map(\.value) ?? []
+        let catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor, profiles: profiles) }
+        self.catalogue = catalogue
+        // The cache is on by default only if an entry lets a token be shown repeatedly.
+        let isRepeated = catalogue.entries.contains { $0.value.use == .withinTTL }
+        verification = root.section("verification") { Verification($0, cacheCapacity: isRepeated ? 16_384 : 0) }
+        policies = root.list("policies", PlaybackPolicy.init)
+        let isShadow = root.bool("shadow", default: false)
+        use = root.section("use") { Use($0, isShadow: isShadow) }
+        self.isShadow = isShadow
+        api = root.section("api", API.init)
+        edge = root.optionalSection("edge") { Edge($0, tokensOfEntries: catalogue.tokens, profiles: profiles) }
+        let edgeSources = edge?.sources
+        manifest = root.optionalSection("manifest") {
+            Manifest($0, tokensOfEntries: catalogue.tokens, profiles: profiles, edge: edgeSources)
+        }
+        (admin, adminHosts, adminCallers) = root.section("admin", Self.admin)
+        log = root.section("log", Log.init)
+        traces = root.optionalSection("traces", Traces.init)
+        shutdownGrace = root.section("shutdown", Self.shutdownGrace)
+        watch = root.section("reload", FileWatching.init)
+        root.finish()
+        effective = root.effective
+        noteConflicts(root)
+        // Without an error here, each file is read soon, and tells more.
+        if !problems.problems.isEmpty { noteUnreadableFiles(problems) }
+        try problems.throwIfAny()
+    }
+
+    /// Reads the section `admin`: the listener, its names, and its callers.
+    package static func admin(
+        _ section: ConfigurationSection
+    ) -> (listener: Listener, hosts: [String], callers: [Caller]) {
+        let listener = Listener(section, default: .tcp(host: "127.0.0.1", port: 9090))
+        let callers = Caller.list(section, listener, scopes: Scope.ofAdmin)
+        return (listener, section.hostNames("hosts").map { String($0.text) }, callers)
+    }
+
+    private static func shutdownGrace(_ section: ConfigurationSection) -> Duration {
+        section.duration("grace", in: .milliseconds(100) ... .seconds(600), default: .seconds(10))
+    }
+
+    /// Notes sections that contradict each other.
+    private func noteConflicts(_ root: ConfigurationSection) {
+        #if !ManifestListener
+            if manifest != nil { root.note("manifest", "this build of playgate cannot rewrite manifests of an origin") }
+        #endif
+        if grants == nil, root.has("keys") {
+            root.note("keys", "requires grants: it has the keys that sign and check grants")
+        }
+        let others = [("api", api.listener.address), ("admin", admin.address)]
+        for (name, address) in others.filter({ $0.0 != "admin" }) where address.collides(with: admin.address) {
+            root.note("admin", "has the same address as \(name): \(address)")
+        }
+        noteAddresses("edge", edge?.listeners ?? [], others, root)
+        var edges = (edge?.listeners ?? []).map { ("edge.listen", $0.address) }
+        noteAddresses("edge", edge?.offloads ?? [], others + edges, root)
+        edges += (edge?.offloads ?? []).map { ("edge.spoe", $0.address) }
+        noteAddresses("edge", edge?.grpc ?? [], others + edges, root)
+        edges += (edge?.grpc ?? []).map { ("edge.grpc", $0.address) }
+        noteAddresses("manifest", manifest?.listeners ?? [], others + edges, root)
+        if edge == nil, manifest == nil, !catalogue.tokens.isEmpty {
+            root.note("catalogue", "tokens of an entry require an edge listener")
+        }
+    }
+
+    /// Notes listeners of a section that have an address of another, or of one another.
+    private func noteAddresses(
+        _ section: String,
+        _ listeners: [Listener],
+        _ others: [(String, ListenerAddress)],
+        _ root: ConfigurationSection
+    ) {
+        let addresses = listeners.map(\.address)
+        for (number, address) in addresses.enumerated() {
+            if let (name, _) = others.first(where: { $0.1.collides(with: address) }) {
+                root.note(section, "has the same address as \(name): \(address)")
+            }
+            if addresses[..<number].contains(where: { $0.collides(with: address) }) {
+                root.note(section, "names an address twice: \(address)")
+            }
+        }
+    }
+}
+
+extension ListenerAddress {
+    /// True if two listeners cannot both listen. Port 0 never collides: it is another port each time.
+    fileprivate func collides(with other: ListenerAddress) -> Bool {
+        if case .tcp(_, 0) = self { return false }
+        return self == other
+    }
+}
+
+extension GateConfiguration.Log {
+    fileprivate init(_ section: ConfigurationSection) {
+        format = section.choice("format", default: LogFormat.json)
+        level = section.choice("level", default: LogLevel.info)
+        checks = section.choice("checks", default: CheckLog.decisive)
+        salt = section.secret("salt")
+    }
+}
+
+extension GateConfiguration.FileWatching {
+    fileprivate init(_ section: ConfigurationSection) {
+        interval = section.duration("interval", in: .milliseconds(100) ... .seconds(3600), default: .seconds(2))
+        subject = section.choice("watch", default: Subject.files)
+    }
+}

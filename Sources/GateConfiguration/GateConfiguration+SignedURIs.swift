@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import ConfigurationReading
+package import Keys
+internal import PlaybackGate
+package import URISigning
+
+// The settings of signed URIs (RFC 9246): what a profile writes into them, and what an issuer may leave out.
+
+extension GateConfiguration.Grants {
+    /// The rules for signed URIs of an issuer.
+    package struct SignedIssuer: Sendable {
+        /// False if tokens without `iss` are accepted by the issuer's keys.
+        package var requiresName = true
+        /// False if tokens without `cdniuc` are accepted.
+        package var requiresContainer = true
+        package var match = URIPatternMatch.whole
+        /// The header of tokens without one.
+        package var header: Located<JWSHeader>?
+        /// The names of the keys that decrypt claims.
+        package var decryptionKeys: [String] = []
+
+        /// Creates the rules of an issuer that the file does not list.
+        init() {}
+
+        /// Reads the rules, and notes them if grants of the format cannot have them.
+        init(_ section: ConfigurationSection, _ format: AcceptedFormat) {
+            requiresName = section.bool("requireIssuer", default: true)
+            requiresContainer = section.bool("requireContainer", default: true)
+            match = section.choice("match", default: match)
+            let parsed = section.parsed("jwtHeader", default: nil) { text in
+                do throws(JOSERefusal) { return JWSHeader?.some(try JWSHeader(text)) } catch {
+                    throw ParseFault("is no encoded JOSE header with the algorithm of a key (\(error.rawValue))")
+                }
+            }
+            header = parsed.map { Located(value: $0, place: section.place("jwtHeader")) }
+            decryptionKeys = section.strings("decrypt") ?? []
+            guard format != .uriSigning else { return }
+            for key in ["requireIssuer", "requireContainer", "match", "jwtHeader", "decrypt"] where section.has(key) {
+                section.note(key, "is for the format uri-signing")
+            }
+        }
+    }
+
+    /// Notes keys for encryption that are named where keys for signing are meant, and the reverse; and algorithms that a format
+    /// does not have.
+    func noteMisusedKeys(_ section: ConfigurationSection) {
+        for profile in profiles.map(\.value) {
+            noteMisused(profile.keyIDs, "profiles", profile.name, profile.format == .cat, section)
+            guard let id = profile.rules.signing.encryptionKey else { continue }
+            noteNotEncrypting([id], "profiles", "\(profile.name): encrypt", section)
+        }
+        for issuer in issuers {
+            noteMisused(issuer.keys, "issuers", issuer.name, issuer.format == .cat, section)
+            noteNotEncrypting(issuer.signed.decryptionKeys, "issuers", "\(issuer.name): decrypt", section)
+        }
+    }
+
+    private func noteMisused(
+        _ names: [String],
+        _ key: String,
+        _ owner: String,
+        _ isCAT: Bool,
+        _ section: ConfigurationSection
+    ) {
+        for found in keys where names.contains(found.id) {
+            if found.encryptionKey != nil { section.note(key, "\(owner): key \(found.id) is for encryption alone") }
+            if isCAT, let algorithm = found.algorithm, algorithm.coseIdentifier == nil {
+                section.note(key, "\(owner): key \(found.id): \(algorithm.rawValue) is not for Common Access Tokens")
+            }
+        }
+    }
+
+    private func noteNotEncrypting(_ names: [String], _ key: String, _ use: String, _ section: ConfigurationSection) {
+        for name in names where keys.first(where: { $0.id == name })?.encryptionKey == nil {
+            let known = EncryptionKey.Use.allCases.map(\.rawValue).joined(separator: ", ")
+            section.note(key, "\(use): \(name) is not a key of keys with an algorithm for encryption: \(known)")
+        }
+    }
+}
+
+extension GateConfiguration.Grants.Key {
+    /// The key for encryption; `nil` for another key.
+    package var encryptionKey: EncryptionKey? {
+        if case .encryption(let key) = material { key } else { nil }
+    }
+
+    /// An algorithm of a key.
+    package enum Algorithm {
+        case signing(KeyAlgorithm)
+        case encryption(EncryptionKey.Use)
+        case none
+
+        /// Reads `algorithm`.
+        package init(_ section: ConfigurationSection) {
+            self = section.parsed("algorithm", default: Algorithm.none) { name in
+                if let algorithm = KeyAlgorithm(name: name) { return .signing(algorithm) }
+                if let use = EncryptionKey.Use(rawValue: name) { return .encryption(use) }
+                let signing = KeyAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")
+                let encryption = EncryptionKey.Use.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ParseFault("must be one of \(signing); or for encryption one of \(encryption)")
+            }
+        }
+
+        package var signing: KeyAlgorithm? {
+            if case .signing(let algorithm) = self { algorithm } else { nil }
+        }
+
+        package var encryption: EncryptionKey.Use? {
+            if case .encryption(let use) = self { use } else { nil }
+        }
+    }
+}
+
+extension GrantProfile.SignedURIs {
+    /// Reads the settings of a profile for signed URIs.
+    package init(_ section: ConfigurationSection) {
+        self.init()
+        container = section.choice("container", default: container)
+        subject = section.choice("subject", default: subject)
+        encryptionKey = section.optionalString("encrypt")
+        omitsHeader = section.bool("omitHeader", default: false)
+    }
+}
+
+extension ConfigurationSection {
+    /// Notes settings of signed URIs that a profile of another format has.
+    func noteSignedURISettings() {
+        for key in ["container", "subject", "encrypt", "omitHeader"] where has(key) {
+            note(key, "is for the format uri-signing")
+        }
+    }
+
+    /// Notes rules of a profile that signed URIs cannot keep.
+    func noteConflictsOfSignedURIs(_ rules: GrantProfile.Rules) {
+        let signing = rules.signing
+        if !rules.binding.headers.isEmpty { note("bind", "headers: signed URIs have no claim for header fields") }
+        if rules.binding.address != .none, signing.encryptionKey == nil {
+            note("bind", "address: requires encrypt: cdniip is encrypted for those who check it")
+        }
+        if signing.subject != .none, signing.encryptionKey == nil {
+            note("subject", "requires encrypt: sub is never in clear")
+        }
+        if signing.subject == .viewer, !rules.isRevocable {
+            note("subject", "viewer requires revocation: tags, which name the viewer")
+        }
+        if signing.encryptionKey != nil, signing.subject == .none, rules.binding.address == .none {
+            note("encrypt", "encrypts nothing: give bind: { address: exact } or subject: session")
+        }
+        if signing.container == .hash, rules.host == nil {
+            note("container", "hash requires host: it is of a whole URL")
+        }
+        if let way = rules.renewal?.way, way != .cookie, way != .query {
+            note("renew", "type: signed URIs are renewed by cookie or query; renewable: false turns it off")
+        }
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import ConfigurationReading
+internal import Encodings
+internal import MediaTokens
+package import Platform
+
+extension GateConfiguration.Trust {
+    package init(_ section: ConfigurationSection) {
+        keys = section.list("keys", Key.init)
+        if keys.isEmpty, !section.isFaulty {
+            section.note("keys", "keys is missing: name at least one file with a certificate or public key")
+        }
+        anchors = (section.strings("anchors") ?? []).map {
+            Located(value: section.resolve($0), place: section.place("anchors"))
+        }
+        switch section.choice("minimumKeySize", default: KeySize.standard) {
+        case .standard: minimumKeySize = .standard
+        case .three: minimumKeySize = .atLeast(3072)
+        case .four: minimumKeySize = .atLeast(4096)
+        case .legacy: minimumKeySize = .legacy1024
+        }
+    }
+
+    private enum KeySize: String, CaseIterable {
+        case standard = "rsa2048"
+        case three = "rsa3072"
+        case four = "rsa4096"
+        case legacy = "legacy-rsa1024"
+    }
+}
+
+extension GateConfiguration.Trust.Key {
+    package init(_ section: ConfigurationSection) {
+        file = Located(value: section.requiredPath("file"), place: section.place("file"))
+        name = section.optionalString("name")
+        tokens = section.choice("tokens", default: MediaTokenForm.signedElement)
+        requestors = section.strings("requestors")
+        if requestors?.isEmpty ?? false {
+            section.note("requestors", "must not be empty; omit it for all requestors")
+        }
+        let earliest = Timestamp(millisecondsSince1970: .min)
+        let start = section.parsed("notBefore", default: earliest, Timestamp.parse)
+        let end = section.parsed("notAfter", default: Timestamp(millisecondsSince1970: .max), Timestamp.parse)
+        if start > end {
+            section.note("notAfter", "is before notBefore")
+        } else if section.has("notBefore") || section.has("notAfter") {
+            validity = start...end
+        }
+    }
+}
+
+extension Timestamp {
+    /// Parses a time of a configuration file.
+    package static func parse(_ text: String) throws(ParseFault) -> Timestamp {
+        guard let time = Timestamp(iso8601: text) else {
+            throw ParseFault("must be a time in ISO 8601 with a zone, such as 2031-01-02T10:04:05Z")
+        }
+        return time
+    }
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import ConfigurationReading
+internal import CoreMetrics
+internal import Cryptography
+internal import Dispatch
+internal import EdgeListener
+internal import Encodings
+internal import GateConfiguration
+internal import KeySources
+internal import Logging
+internal import MediaTokens
+internal import Platform
+internal import PlaybackGate
+internal import ServiceLifecycle
+internal import Synchronization
+internal import Telemetry
+internal import UnixSignals
+
+/// Reloads the configuration and the files that it names: on SIGHUP, on request, and when files change.
+///
+/// A reload is atomic. After an error the previous configuration stays active. Listeners, beside their certificates, the
+/// store and the log do not change; changing those takes effect after a restart.
+final class Reloader: Service {
+    private let live: LiveGate
+    private let observer: any DecisionObserver
+    private let metrics: any MetricsFactory
+    private let logger: Logger
+    private let counts: ReloadCounts
+    /// The objects that the active gate was made of, from which one with other keys is made. The lock serializes reloads: one
+    /// that began earlier must not end later.
+    private let builder: Mutex<GateBuilder>
+
+    private let clock: @Sendable () -> Timestamp
+    private let keySets: KeySetKeeper
+    private let certificates: ListenerCertificates
+
+    init(
+        _ live: LiveGate,
+        builder: GateBuilder,
+        keySets: KeySetKeeper,
+        certificates: ListenerCertificates,
+        observer: any DecisionObserver,
+        metrics: any MetricsFactory,
+        logger: Logger,
+        counts: ReloadCounts,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
+        self.live = live
+        self.builder = Mutex(builder)
+        self.keySets = keySets
+        self.certificates = certificates
+        self.clock = clock
+        self.observer = observer
+        self.metrics = metrics
+        self.logger = logger
+        self.counts = counts
+    }
+
+    package func run() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask(name: "reload on SIGHUP") {
+                for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+                    await self.reload(because: "SIGHUP")
+                }
+            }
+            group.addTask(name: "reload on change") { await self.watch() }
+            group.addTask(name: "key sets") { await self.keySets.run { self.takeKeys() } }
+        }
+    }
+
+    /// Makes a gate with the present keys of fetched sets the active one: at once, and without reading any file.
+    private func takeKeys() {
+        builder.withLock { builder in
+            let present = live.current
+            guard let grants = present.gate.grants, let parts = builder.grants else { return }
+            let verifiers = parts.verifiers(with: keySets.keys)
+            let gate = builder.gate(
+                present.configuration,
+                store: present.gate.store,
+                grants: GrantAuthority(grants, verifier: verifiers.cat, signedURIs: verifiers.signedURIs),
+                observer: observer
+            )
+            live.replace(with: present.with(gate))
+        }
+    }
+
+    private func watch() async {
+        let watching = live.current.configuration.watch
+        guard watching.subject != .nothing else { return }
+        let interval = watching.interval
+        let isWhole = watching.subject == .configuration
+        await cancelWhenGracefulShutdown {
+            var watch = FileWatch<FileStamps>()
+            while (try? await Task.sleep(for: interval)) != nil {
+                let present = self.live.current
+                let all = FileStamps(present.configuration)
+                let (seen, active) = isWhole ? (all, present.files) : (all.ofNamedFiles, present.files.ofNamedFiles)
+                guard watch.look(seen, active: active, inForce: present.number, at: .now) else { continue }
+                if await self.reload(because: "files changed", rereading: isWhole) != nil {
+                    watch.refuse(seen, inForce: present.number, until: .now + interval * 30)
+                }
+            }
+        }
+    }
+
+    /// Reloads everything on a background thread, because a large feed takes seconds.
+    ///
+    /// - Parameter rereads: True to read the configuration file again; false to read only what it names.
+    /// - Returns: The error; `nil` if the new configuration is active.
+    @discardableResult
+    package func reload(because reason: String, rereading rereads: Bool = true) async -> ConfigurationError? {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global(qos: .utility).async {
+                continuation.resume(returning: self.reloadNow(because: reason, rereading: rereads))
+            }
+        }
+    }
+
+    private func reloadNow(because reason: String, rereading rereads: Bool) -> ConfigurationError? {
+        builder.withLock { active in
+            do throws(ConfigurationError) {
+                active = try replacePresent(because: reason, rereading: rereads)
+                return nil
+            } catch {
+                counts.failed(error)
+                for problem in error.problems {
+                    logger.error(
+                        "reload failed, the previous configuration stays active: \(problem)",
+                        metadata: ["because": "\(reason)"]
+                    )
+                }
+                return error
+            }
+        }
+    }
+
+    /// Reads the configuration, or what it names, again, and makes a gate of it the active one.
+    private func replacePresent(
+        because reason: String,
+        rereading rereads: Bool
+    ) throws(ConfigurationError) -> GateBuilder {
+        let present = live.current
+        let now = clock()
+        let configuration =
+            rereads
+            ? try GateConfiguration(file: present.configuration.file.path)
+            : try GateConfiguration(again: present.configuration)
+        let builder = try GateBuilder(configuration, at: now)
+        let certificates = try certificates.replacement(configuration)
+        // A gate without grants gets them with a restart only.
+        keySets.adopt(present.gate.grants == nil ? [] : builder.grants?.remotes ?? [])
+        let gate = builder.gate(
+            configuration,
+            store: present.gate.store,
+            grants: present.gate.grants.flatMap { builder.grants?.authority(inPlaceOf: $0, keySets, metrics) },
+            observer: observer
+        )
+        live.replace(
+            with: LiveGate.Snapshot(
+                gate: gate,
+                configuration: configuration,
+                publishedKeys: builder.grants?.published,
+                files: builder.files,
+                loaded: now
+            )
+        )
+        certificates.adopt()
+        counts.succeeded()
+        for warning in builder.warnings { logger.warning("\(warning)") }
+        for part in configuration.fixedParts(differingFrom: present.configuration) {
+            logger.warning("a change of \(part) takes effect after a restart")
+        }
+        logger.info(
+            "reloaded",
+            metadata: [
+                "because": "\(reason)", "keys": "\(builder.trust.keys.count)",
+                "entries": "\(builder.catalogue.count)",
+            ]
+        )
+        return builder
+    }
+}
+
+extension GateConfiguration {
+    /// Returns the names of the settings that need a restart and differ from those of `other`.
+    fileprivate func fixedParts(differingFrom other: GateConfiguration) -> [String] {
+        let (mine, its) = (fixed, other.fixed)
+        return mine.keys.filter { mine[$0] != its[$0] }.sorted()
+    }
+
+    /// The settings that need a restart, as text. The rules of `use` and the callers of the API change with a reload.
+    private var fixed: [String: String] {
+        [
+            "use.store": use.store.text, "api.listen": api.listener.text, "api.concurrency": "\(api.concurrency)",
+            "api.helpURL": api.helpURL, "admin": admin.text,
+            "edge.listen": edge?.listeners.map(\.text).joined(separator: " ") ?? "none",
+            "edge.spoe": edge?.offloads.map(\.text).joined(separator: " ") ?? "",
+            "edge.grpc": edge?.grpc.map(\.text).joined(separator: " ") ?? "",
+            "manifest.listen": manifest?.listeners.map(\.text).joined(separator: " ") ?? "none",
+            "manifest.fetches, manifestBytes or timeouts.connect":
+                manifest.map { "\($0.fetches) \($0.manifestBytes) \($0.timeouts.connect)" } ?? "",
+            "log": "\(log.format) \(log.level) \(log.checks) \(log.salt?.text ?? "")",
+            "traces": traces?.text ?? "",
+            "shutdown.grace": shutdownGrace.text, "reload": "\(watch.subject.rawValue) \(watch.interval.text)",
+            "grants.subjectKey": grants.map { SHA256.digest($0.subjectKey.value).hexadecimal } ?? "",
+        ]
+    }
+}
+
+extension GateConfiguration.Traces {
+    /// The settings, without secrets in clear.
+    fileprivate var text: String {
+        let fields = headers.map { "\($0.name) \(SHA256.digest($0.value.text).hexadecimal)" }
+        return "\(endpoint) \(share) \(limit) \(service) \(fields)"
+    }
+}
+
+extension GateConfiguration.Listener {
+    /// The settings of the listener that need a restart, without their place in the file.
+    fileprivate var text: String {
+        "\(address) \(socketMode ?? 0) \(socketGroup?.value ?? "") \(tls != nil) \(limits)"
+    }
+}
+
+extension GateConfiguration.Use.Store {
+    /// The settings of the store, without their place in the file.
+    fileprivate var text: String {
+        if case .sqlite(let file) = self { file.value } else { "\(self)" }
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import GateConfiguration
+internal import Platform
+internal import PlaybackGate
+
+/// The grants that the references of a manifest carry, by the moment at which its reader reads it again.
+///
+/// A reference that a player keeps gets a grant for the session; one that the next reload names again gets a short one. The
+/// playback's end ends both, at the edges that ask the gate.
+///
+/// | manifest | reference | grant | why |
+/// | --- | --- | --- | --- |
+/// | multivariant playlist | all | session | a player reloads a variant by one URL for hours |
+/// | live playlist, in queries | segments, parts, hints | `life`, and at least three target durations | named again at each reload |
+/// | live playlist, in segments | segments, parts, hints | session | hls.js 1.6 ends a playback if a segment's path changes |
+/// | live playlist | keys, sections, reports, date ranges | session | kept or compared: see `PlaylistTag.isKept` |
+/// | live playlist with delta updates | all | session | an update leaves out what was named before |
+/// | dynamic MPD | all | session | players build their streams once, and ask again after minutes or never |
+/// | finished playlist, static MPD | all | its duration and `vodMargin` | read once |
+/// | finished playlist that may have been live, in segments | all | session, if its URL has that | its last reload |
+struct GrantPlan: Sendable {
+    /// The grant of references that the next reload names again.
+    package let token: String
+    /// The grant of references that players keep.
+    package let lasting: String
+    /// The grant for the session by which the player is to request the manifest, by another URL; `nil` if it needs none.
+    package let moved: String?
+
+    /// - Parameter settings: The place of grants, and the time that a viewer may take longer than a finished playlist plays.
+    init(
+        _ kind: PlaylistKind,
+        _ playback: ContinuedPlayback,
+        _ settings: GateConfiguration.Manifest,
+        at now: Timestamp
+    ) {
+        switch kind {
+        case .index:
+            token = playback.tokenForSession()
+            (lasting, moved) = (token, nil)
+        case .live(let reload, let isDelta):
+            lasting = playback.tokenForSession()
+            let areKept = isDelta || settings.mode == .segment
+            token = areKept ? lasting : playback.token(outliving: reload, at: now)
+            moved = playback.token(toMoveTo: lasting)
+        case .dynamic(let namesItself):
+            token = playback.tokenForSession()
+            (lasting, moved) = (token, namesItself ? nil : playback.token(toMoveTo: token))
+        case .finished(_, mayHaveBeenLive: true) where settings.mode == .segment && playback.lastsForSession:
+            // The last reload of a live playlist.
+            (token, lasting, moved) = (playback.token, playback.token, nil)
+        case .finished(let duration, _):
+            // Without a duration, the grant is good for the session.
+            let whole = playback.end(after: duration.map { $0 + settings.margin } ?? .seconds(86_400), at: now)
+            token = playback.tokenForFilm(until: whole)
+            (lasting, moved) = (token, nil)
+        }
+    }
+}
+
+extension ContinuedPlayback {
+    /// Returns the grant of references that are read again within `reload`, or within the life of the profile.
+    fileprivate func token(outliving reload: Duration?, at now: Timestamp) -> String {
+        guard let reload, reload > profile.rules.life else { return token(until: end(after: nil, at: now)) }
+        return tokenForFilm(until: end(after: reload, at: now))
+    }
+
+    /// Returns the grant of the URL that a player is to request next; `nil` if its own is as good, or if no copy can be made: then
+    /// ``tokenForSession()`` is its own.
+    fileprivate func token(toMoveTo lasting: String) -> String? { lasting == token ? nil : lasting }
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import EdgeTokens
+internal import Platform
+
+#if Redis
+    internal import MediaTokens
+    public import ReplayStores
+
+    /// A replay store that several gates share: Redis 6.2 or later.
+    ///
+    /// Each use is one round trip and one atomic script, so two gates never both allow a token that may be consumed once. If
+    /// the connection is lost, uses fail at once, and the store reconnects in the background with exponential back-off. Redis
+    /// must not evict keys (`maxmemory-policy noeviction`), because evicted uses are forgotten.
+    ///
+    /// Run ``run(report:)`` for as long as the store is in use.
+    public final class RedisReplayStore: GrantStore, CallbackReplayStore {
+        public let name = "redis"
+
+        private let settings: RedisSettings
+        private let keys: RedisKeys
+        private let counters = RedisCounters()
+        private let servers: any RedisServers
+        /// The same servers, if they are one at a time.
+        private let primary: RedisPrimary?
+        package let deadline = StoreDeadline()
+
+        /// Creates a store. It connects when ``run(report:)`` runs.
+        public init(_ settings: RedisSettings) {
+            self.settings = settings
+            keys = settings.keys
+            servers =
+                switch settings.servers {
+                case .one(let address): RedisPrimary(at: address, settings, deadline, counters)
+                case .sentinels(let sentinels): RedisPrimary(of: sentinels, settings, deadline, counters)
+                case .cluster(let seeds): RedisCluster(seeds, settings, deadline, counters)
+                }
+            primary = servers as? RedisPrimary
+        }
+
+        /// Keeps a connection open until the task is cancelled.
+        ///
+        /// - Parameter report: A closure that is called with `nil` for every new connection, and with every error.
+        public func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async {
+            await servers.run(report: report)
+        }
+
+        /// The deadline of a reply. (After `SCRIPT FLUSH`, one answer takes two replies.)
+        public var longestWait: Duration? { settings.hasOneReply ? deadline.limit : nil }
+
+        public func limitWaits(to limit: Duration) { deadline.limit = limit }
+
+        public var gauges: [StoreGauge] {
+            var gauges: [StoreGauge] = []
+            if case .one = settings.servers {
+            } else {
+                let failovers = StoreGauge(
+                    name: "playgate_store_failovers_total",
+                    help: "Connections to another primary than before: each may have lost the last writes.",
+                    value: Double(counters.failovers.value),
+                    isCounter: true
+                )
+                gauges.append(failovers)
+            }
+            if settings.wait != nil {
+                let unacknowledged = StoreGauge(
+                    name: "playgate_store_unacknowledged_total",
+                    help: "Writes that too few replicas acknowledged in time, and whose playbacks were refused.",
+                    value: Double(counters.unacknowledged.value),
+                    isCounter: true
+                )
+                gauges.append(unacknowledged)
+            }
+            if let share = counters.memory.largest {
+                let memory = StoreGauge(
+                    name: "playgate_store_memory_ratio",
+                    help: "The share of its memory that Redis uses, from 0 to 1; a full one refuses uses.",
+                    value: share
+                )
+                gauges.append(memory)
+            }
+            return gauges
+        }
+
+        // MARK: ReplayStore
+
+        public func record(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
+            // A revocation that arrives between the two calls is later than this use.
+            if keys.areSpread, case .revoked(let kind) = try await revocation(of: use) { return .revoked(kind) }
+            return try RedisUses.outcome(of: await servers.reply(to: RedisUses.use(use, keys)), use)
+        }
+
+        public func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
+            if keys.areSpread { return try await revocation(of: use) }
+            let call = RedisUses.use(use, isRecorded: false, keys)
+            return try RedisUses.outcome(of: await servers.reply(to: call), use)
+        }
+
+        /// Where keys are spread, a use takes several calls.
+        package var callsBack: Bool { primary != nil && !keys.areSpread }
+
+        package func ask(_ use: TokenUse, isConsumed: Bool, _ receive: @escaping @Sendable (UseOutcome?) -> Void) {
+            guard let primary, callsBack else { return receive(nil) }
+            primary.send(RedisUses.use(use, isRecorded: isConsumed, keys)) { result in
+                receive(try? RedisUses.outcome(of: result.get(), use))
+            }
+        }
+
+        /// Asks for all revocations of a token at once, each where its key is.
+        private func revocation(of use: TokenUse) async throws(ReplayStoreError) -> UseOutcome {
+            let examinations = RedisUses.examinations(use, keys)
+            let results = await withTaskGroup(of: (Int, Result<RedisReply, ReplayStoreError>).self) { group in
+                for (place, examination) in examinations.enumerated() {
+                    group.addTask {
+                        do throws(ReplayStoreError) {
+                            return (place, .success(try await self.servers.reply(to: examination.call)))
+                        } catch { return (place, .failure(error)) }
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            for (place, result) in results.sorted(by: { $0.0 < $1.0 }) where try RedisUses.isRevoked(result.get()) {
+                return .revoked(examinations[place].kind)
+            }
+            return .notRevoked
+        }
+
+        public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
+            for call in RedisRevocations.record(revocation, keys, at: now) {
+                guard case .integer(1) = try await servers.reply(to: call) else {
+                    throw ReplayStoreError(.unavailable, "Redis did not record the revocation")
+                }
+            }
+        }
+
+        public func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
+            var wasRevoked = false
+            for call in RedisRevocations.lift(key, keys) {
+                let reply = try await servers.reply(to: call)
+                guard case .integer(let number) = reply, 0...1 ~= number else { throw .unexpected(reply) }
+                if number == 1 { wasRevoked = true }
+            }
+            return wasRevoked
+        }
+
+        public func check() async throws(ReplayStoreError) { try await servers.check() }
+
+        // MARK: Grants
+
+        public func insert(
+            _ identity: SHA256Digest,
+            until expires: Timestamp,
+            at now: Timestamp
+        ) async throws(ReplayStoreError) -> GrantUseOutcome {
+            try RedisUses.grantOutcome(of: await servers.reply(to: RedisUses.grant(identity, until: expires, keys)))
+        }
+
+        public func take(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome {
+            let outcome = try RedisLeases.outcome(of: await servers.reply(to: RedisLeases.take(lease, keys, at: now)))
+            guard keys.areSpread, outcome == .taken || outcome == .renewed else { return outcome }
+            let before = try RedisLeases.set(in: await servers.reply(to: RedisLeases.bind(lease, keys, at: now)))
+            if let before, before != RedisLeases.setKey(lease, keys) {
+                _ = try await servers.reply(to: RedisLeases.leave(before, lease.session))
+            }
+            return outcome
+        }
+
+        public func free(_ session: SessionID, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
+            var reply = try await servers.reply(to: RedisLeases.free(session, keys))
+            if keys.areSpread {
+                guard let set = try RedisLeases.set(in: reply) else { return false }
+                reply = try await servers.reply(to: RedisLeases.leave(set, session))
+            }
+            guard case .integer(let number) = reply else { throw .unexpected(reply) }
+            return number == 1
+        }
+
+        public func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges {
+            let place = RedisRevocations.Place(cursor, connection: try servers.connectionNumber())
+            return try RedisRevocations.changes(
+                in: await servers.reply(to: RedisRevocations.list(after: place, keys)),
+                after: place
+            )
+        }
+    }
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+public import EdgeTokens
+internal import MediaTokens
+public import Platform
+
+/// A store of the grants that may be used once (`catreplay` 1 of CTA-5007, `jti` of RFC 9246). It knows nothing of media
+/// tokens.
+public protocol GrantReplayStore: Sendable {
+    /// Records a grant unless it was recorded before, atomically for all who share the store.
+    ///
+    /// - Parameters:
+    ///   - identity: The SHA-256 of the grant's issuer and identifier.
+    ///   - expires: The expiry of the grant: the record is kept until then.
+    ///   - now: The time of receipt.
+    /// - Throws: ``ReplayStoreError`` if it is unknown whether the grant was recorded. The caller must refuse the grant.
+    func insert(
+        _ identity: SHA256Digest,
+        until expires: Timestamp,
+        at now: Timestamp
+    ) async throws(ReplayStoreError)
+        -> GrantUseOutcome
+}
+
+/// The outcome of recording a grant that may be used once.
+@nonexhaustive
+public enum GrantUseOutcome: Hashable, Sendable {
+    /// This is the grant's first use.
+    case first
+    /// The grant was used before, or may have been: records that ended as late as it are deleted.
+    case replayed
+    /// There is no room for another grant.
+    case full
+}
+
+/// A store of everything that the gate keeps: uses of media tokens, revocations and their changes, uses of grants, and
+/// leases.
+public protocol GrantStore: ReplayStore, LeaseStore, GrantReplayStore, RevocationFeed {
+    /// Lifts the revocation of a subject, for media tokens and for grants. Mirrors learn of it by a record that is
+    /// ``RevocationRecord/isLifted``.
+    ///
+    /// - Parameters:
+    ///   - key: The subject's key in stores: ``RevocationRecord/key``.
+    ///   - now: The time of receipt.
+    /// - Returns: False if the subject is not revoked.
+    /// - Throws: ``ReplayStoreError`` if it is unknown whether it was lifted.
+    func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool
+}
+
+/// A store of everything that answers without input or output.
+public protocol LocalGrantStore: GrantStore, LocalReplayStore {
+    /// Takes a slot for a session, or prolongs the one that it has.
+    func takeNow(_ lease: StreamLease, at now: Timestamp) -> LeaseOutcome
+
+    /// Frees the slot of a session. Returns true if it had one that had not ended.
+    func freeNow(_ session: SessionID, at now: Timestamp) -> Bool
+
+    /// Records a grant unless it was recorded before.
+    func insertNow(_ identity: SHA256Digest, until expires: Timestamp, at now: Timestamp) -> GrantUseOutcome
+}
+
+extension LocalGrantStore {
+    public func take(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome {
+        takeNow(lease, at: now)
+    }
+
+    public func free(_ session: SessionID, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
+        freeNow(session, at: now)
+    }
+
+    public func insert(
+        _ identity: SHA256Digest,
+        until expires: Timestamp,
+        at now: Timestamp
+    ) async throws(ReplayStoreError) -> GrantUseOutcome { insertNow(identity, until: expires, at: now) }
+}

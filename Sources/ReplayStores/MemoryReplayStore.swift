@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Cryptography
+public import EdgeTokens
+public import MediaTokens
+public import Platform
+internal import Synchronization
+
+/// The replay store of a single process: exact, bounded and lost when the process ends.
+///
+/// After a restart, tokens that are still live could be consumed again. Hold playbacks back for the longest life of a token,
+/// or use a persistent store.
+public final class MemoryReplayStore: LocalGrantStore {
+    public let name = "memory"
+
+    /// The minimum number of live uses that fit. All memory is allocated at once: 53 bytes a use.
+    public let capacity: Int
+
+    /// The maximum number of revocations.
+    public static let revocationLimit = 100_000
+
+    /// The maximum number of leases. A lease takes 56 bytes, and memory is allocated as leases are taken.
+    public let leaseCapacity: Int
+
+    /// The maximum number of revocations that are kept for the grants of sessions.
+    private static let recordLimit = 1_000_000
+
+    private let uses: UseShards
+    /// The uses of grants; created with the first, because few grants may be used only once.
+    private let grants = Mutex<UseShards?>(nil)
+    private let leases: Mutex<LeaseTable>
+    private let revocations = Mutex(RevocationLog(limit: revocationLimit, recordLimit: recordLimit))
+    private let revocationCount = Atomic<Int>(0)
+
+    /// Creates a store.
+    ///
+    /// - Parameters:
+    ///   - capacity: The number of live uses that fit, and the number of uses of grants that do. A full store refuses; it
+    ///     never forgets a live use. Sufficient: playback starts a second × (longest life of a token + 120 s).
+    ///   - leaseCapacity: The number of live leases that fit: streams of viewers whose number of streams is limited.
+    public init(capacity: Int = 1_000_000, leaseCapacity: Int = 1_000_000) {
+        self.capacity = max(capacity, 1)
+        self.leaseCapacity = max(leaseCapacity, 1)
+        uses = UseShards(capacity: self.capacity)
+        leases = Mutex(LeaseTable(capacity: self.leaseCapacity))
+    }
+
+    /// The number of stored uses, including those that can be deleted.
+    public var count: Int { uses.count }
+
+    /// The number of stored leases, including those that are over.
+    public var leaseCount: Int { leases.withLock { $0.count } }
+
+    public var gauges: [StoreGauge] {
+        [
+            StoreGauge(name: "playgate_store_uses", help: "Consumed tokens in memory.", value: Double(count)),
+            StoreGauge(
+                name: "playgate_store_capacity",
+                help: "Capacity for consumed tokens in memory.",
+                value: Double(capacity)
+            ),
+            StoreGauge(name: "playgate_store_leases", help: "Leases of streams in memory.", value: Double(leaseCount)),
+        ]
+    }
+
+    public func recordNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome {
+        if let kind = revocation(of: use.token, at: now) { return .revoked(kind) }
+        return recordNow(
+            use.token.fingerprint,
+            playback: use.playback,
+            forgettable: use.forgettable,
+            maximumUses: use.maximumUses,
+            at: now
+        )
+    }
+
+    public func examineNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome {
+        revocation(of: use.token, at: now).map { .revoked($0) } ?? .notRevoked
+    }
+
+    /// Records a use of a token that is known by its fingerprint only. Revocations are not checked.
+    ///
+    /// - Parameters:
+    ///   - fingerprint: The SHA-256 of the token's signed bytes.
+    ///   - playback: The hash that identifies this playback start, if there is one; not 0.
+    ///   - until: The time after which no policy accepts the token, as ``TokenUse/forgettable``: the same in all uses of a
+    ///     token.
+    ///   - maximumUses: The number of times that the token may be consumed.
+    ///   - now: The time of receipt.
+    public func recordNow(
+        _ fingerprint: TokenFingerprint,
+        playback: UInt64? = nil,
+        forgettable until: Timestamp,
+        maximumUses: Int = 1,
+        at now: Timestamp
+    ) -> UseOutcome {
+        uses.record(fingerprint, playback: playback, forgettable: until, maximumUses: maximumUses, at: now)
+    }
+
+    // MARK: Grants
+
+    public func insertNow(_ identity: SHA256Digest, until expires: Timestamp, at now: Timestamp) -> GrantUseOutcome {
+        let grants = grants.withLock { grants in
+            if let grants { return grants }
+            let new = UseShards(capacity: capacity)
+            grants = new
+            return new
+        }
+        return switch grants.record(identity, forgettable: expires, at: now) {
+        case .recorded: .first
+        case .full: .full
+        default: .replayed
+        }
+    }
+
+    public func takeNow(_ lease: StreamLease, at now: Timestamp) -> LeaseOutcome {
+        leases.withLock { $0.take(lease, at: now) }
+    }
+
+    public func freeNow(_ session: SessionID, at now: Timestamp) -> Bool {
+        leases.withLock { $0.free(session, at: now) }
+    }
+
+    // MARK: Revocations
+
+    public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
+        let isRecorded = revocations.withLock { revocations in
+            defer { revocationCount.store(revocations.count, ordering: .releasing) }
+            return revocations.add(revocation, at: now)
+        }
+        guard isRecorded else {
+            throw ReplayStoreError(.full, "the limit of \(Self.revocationLimit) revocations is reached")
+        }
+    }
+
+    public func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
+        revocations.withLock { revocations in
+            defer { revocationCount.store(revocations.count, ordering: .releasing) }
+            return revocations.lift(key, at: now)
+        }
+    }
+
+    public func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges {
+        revocations.withLock { $0.changes(after: cursor) }
+    }
+
+    private func revocation(of token: MediaToken, at now: Timestamp) -> Revocation.Kind? {
+        guard revocationCount.load(ordering: .acquiring) > 0 else { return nil }
+        let keys = Revocation.keys(of: token)
+        return revocations.withLock { $0.kind(covering: token, keys, at: now) }
+    }
+}

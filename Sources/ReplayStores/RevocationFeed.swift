@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Cryptography
+public import EdgeTokens
+internal import MediaTokens
+public import Platform
+
+/// A store that lists its revocations in the order in which they were recorded, so that each gate can mirror them.
+public protocol RevocationFeed: Sendable {
+    /// Returns the revocations that were recorded after `cursor`, the oldest first; all of them if it is `nil`, or if it is
+    /// of a store that has lost records since.
+    ///
+    /// - Throws: ``ReplayStoreError`` if they cannot be read.
+    func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges
+}
+
+/// A place in the list of a store's revocations. Only the store that made it understands it.
+public struct RevocationCursor: Hashable, Sendable {
+    /// The list that the number is of: another one after a loss of records.
+    public let generation: String
+    /// The number of the last revocation before this place. Each recorded revocation has a higher one than those before.
+    public let number: Int64
+
+    /// Creates a cursor.
+    public init(generation: String, number: Int64) {
+        self.generation = generation
+        self.number = number
+    }
+}
+
+/// Some revocations of a store, in the order of their recording.
+public struct RevocationChanges: Hashable, Sendable {
+    /// The revocations.
+    public let records: [RevocationRecord]
+    /// The place after them.
+    public let cursor: RevocationCursor
+    /// True if there are more after ``cursor`` already.
+    public let hasMore: Bool
+
+    /// Creates a list of changes.
+    public init(_ records: [RevocationRecord], cursor: RevocationCursor, hasMore: Bool) {
+        self.records = records
+        self.cursor = cursor
+        self.hasMore = hasMore
+    }
+
+    /// The maximum number of revocations that a store with input and output returns at once.
+    package static let limit = 1000
+}
+
+/// A revocation as it concerns grants: kept until the last session that it covers has ended.
+public struct RevocationRecord: Hashable, Sendable {
+    /// The kind of the subject; `nil` for a session or an MVPD of a record that was made before kinds were kept.
+    public let kind: Revocation.Kind?
+    /// The subject's key in stores.
+    public let key: SHA256Digest
+    /// The playback session, if that is the subject.
+    public let session: SessionID?
+    /// The time before which the media token of a session must have been issued for the session to be revoked.
+    public let issuedBefore: Timestamp
+    /// The time from which no session that is covered can be alive.
+    public let kept: Timestamp
+
+    /// Creates a record.
+    public init(
+        kind: Revocation.Kind?,
+        key: SHA256Digest,
+        session: SessionID?,
+        issuedBefore: Timestamp,
+        kept: Timestamp
+    ) {
+        self.kind = kind
+        self.key = key
+        self.session = session
+        self.issuedBefore = issuedBefore
+        self.kept = kept
+    }
+
+    /// The ``issuedBefore`` of a record whose revocation was lifted: no token is that old.
+    public static let lifted = Timestamp(millisecondsSince1970: -(1 << 53))
+
+    /// True if the revocation was lifted: nothing is covered any more.
+    public var isLifted: Bool { issuedBefore <= Self.lifted }
+
+    /// The record after its revocation was lifted.
+    package func lifted() -> RevocationRecord {
+        RevocationRecord(kind: kind, key: key, session: session, issuedBefore: Self.lifted, kept: kept)
+    }
+
+    /// Creates the record of a revocation that is posted at `now`.
+    package init(_ revocation: Revocation, at now: Timestamp) {
+        kind = revocation.kind
+        key = revocation.storeKey
+        if case .playback(let session) = revocation.subject { self.session = session } else { session = nil }
+        let everything = Timestamp(millisecondsSince1970: .max)
+        let before = revocation.issuedBefore
+        // Whom a revocation ends for may start again: tokens that are issued after its end are not covered.
+        issuedBefore = before == everything ? everything : min(before, revocation.expires)
+        let lastIssued = before == everything ? now : max(now, issuedBefore)
+        kept = max(revocation.expires, lastIssued.advanced(byMilliseconds: Self.longestLife))
+    }
+
+    /// The longest time from the issue of a media token to the end of its session, with the leeway of clocks.
+    private static let longestLife =
+        (Revocation.longestSession + VerificationPolicy.leewayLimit).milliseconds
+
+    /// True if no session that is covered can be alive, for requests with any permitted difference of clocks.
+    package func isOver(at now: Timestamp) -> Bool { Revocation.isForgettable(kept, at: now) }
+
+    /// Returns this record and a later one of the same subject as one, so that each stays effective.
+    package func merged(with later: RevocationRecord, at now: Timestamp) -> RevocationRecord {
+        if isOver(at: now) { return later }
+        return RevocationRecord(
+            kind: later.kind ?? kind,
+            key: key,
+            session: later.session ?? session,
+            issuedBefore: max(issuedBefore, later.issuedBefore),
+            kept: max(kept, later.kept)
+        )
+    }
+}
+
+extension SHA256Digest {
+    /// Creates the digest of `bytes`.
+    package init(hashing bytes: [UInt8]) {
+        guard let digest = SHA256Digest(bytes: SHA256.digest(bytes)) else {
+            preconditionFailure("a SHA-256 has 32 bytes")
+        }
+        self = digest
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Cryptography
+public import EdgeTokens
+internal import MediaTokens
+public import Platform
+
+/// A store of leases, which limit the streams that a viewer plays at the same time.
+///
+/// Taking a lease is atomic: a viewer never has more of them than the limit, for any number of concurrent requests, on any
+/// number of machines that share the store.
+public protocol LeaseStore: Sendable {
+    /// Takes a slot for a session, or prolongs the one that it has. A renewal of a grant is the same call: if the lease was
+    /// lost meanwhile, the session takes a slot again if there is one.
+    ///
+    /// - Parameters:
+    ///   - lease: The viewer, the session, and the end of its slot. An earlier end does not shorten a slot.
+    ///   - now: The time of receipt.
+    /// - Throws: ``ReplayStoreError`` if it is unknown whether the slot was taken.
+    func take(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome
+
+    /// Frees the slot of a session.
+    ///
+    /// - Returns: True if the session had one that had not ended.
+    /// - Throws: ``ReplayStoreError`` if it is unknown whether the slot was freed.
+    func free(_ session: SessionID, at now: Timestamp) async throws(ReplayStoreError) -> Bool
+}
+
+/// The key under which the streams of a viewer are counted together. It reveals neither the MVPD nor the viewer.
+public struct LeaseKey: Hashable, Sendable {
+    /// The SHA-256 of the requestor, and of the tags of the MVPD and the viewer's session GUID.
+    public let digest: SHA256Digest
+
+    /// Creates the key of a viewer.
+    ///
+    /// - Parameters:
+    ///   - requestor: The requestor of the media token.
+    ///   - mvpd: The tag of the MVPD, as grants carry it.
+    ///   - viewer: The tag of the viewer's session GUID, as grants carry it.
+    public init(requestor: String, mvpd: SubjectTag, viewer: SubjectTag) {
+        digest = SHA256Digest(hashing: viewer.bytes + mvpd.bytes + [UInt8](requestor.utf8))
+    }
+
+    /// Creates a key from its digest.
+    public init(_ digest: SHA256Digest) { self.digest = digest }
+}
+
+/// A slot for one stream of a viewer.
+public struct StreamLease: Hashable, Sendable {
+    /// The viewer whose streams are counted.
+    public let key: LeaseKey
+    /// The playback session that takes the slot. It has at most one slot.
+    public let session: SessionID
+    /// The number of slots of the viewer, from 1 to ``maximumLimit``. It decides about new slots only.
+    public let limit: Int
+    /// The time from which the slot no longer counts: the expiry of the session's grant, and ten seconds.
+    public let expires: Timestamp
+
+    /// The largest value of ``limit``.
+    public static let maximumLimit = 64
+
+    /// Creates a lease. A `limit` outside of 1 to ``maximumLimit`` is clamped to this range.
+    public init(_ key: LeaseKey, session: SessionID, limit: Int, expires: Timestamp) {
+        self.key = key
+        self.session = session
+        self.limit = min(max(limit, 1), Self.maximumLimit)
+        self.expires = expires
+    }
+
+    /// Returns the end of a slot that is taken at `now`: no earlier than a millisecond later.
+    package func ends(at now: Timestamp) -> Timestamp { max(expires, now.advanced(byMilliseconds: 1)) }
+}
+
+/// The outcome of taking a slot.
+@nonexhaustive
+public enum LeaseOutcome: Hashable, Sendable {
+    /// The session has taken a slot.
+    case taken
+    /// The session had a slot, and keeps it.
+    case renewed
+    /// The viewer has no slot left; `current` are in use, which is more than the limit if that was lowered.
+    case limitReached(current: Int)
+    /// The store has no room for another lease.
+    case full
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import Cryptography
+internal import MediaTokens
+internal import Platform
+
+/// A hash table of uses with a fixed number of places: a shard of the memory store.
+///
+/// Open addressing with linear probing. A use takes 44 bytes: the whole fingerprint, because two tokens must never be
+/// confused, the playback, and the time after which the use can be deleted. Every insertion also looks at a few other places
+/// and deletes expired uses there. A complete sweep is only needed if the table is full.
+///
+/// Times need not come in order. A use that would have been deleted together with those that were counts as consumed, and is
+/// never recorded again.
+struct UseTable {
+    private var fingerprints: [UInt64]
+    private var playbacks: [UInt64]
+    /// The time after which a use can be deleted, in seconds since 1970, rounded up; 0 for a free place. Valid until 2106.
+    private var forgettable: [UInt32]
+    private let limit: Int
+    package private(set) var count = 0
+    /// The place at which the next incremental deletion begins.
+    private var hand = 0
+    /// The time before which no use can be deleted, after a sweep that made no room.
+    private var fullUntil: UInt32 = 0
+    /// The latest deletion time of the deleted uses. It is not the time of a sweep: after a clock jump, it is ahead by no
+    /// more than the life of a token.
+    private var forgotten: UInt32 = 0
+
+    /// Creates a table.
+    ///
+    /// - Parameter capacity: The maximum number of uses, at least 1.
+    init(capacity: Int) {
+        limit = capacity
+        let places = capacity + capacity / 5 + 1
+        fingerprints = [UInt64](repeating: 0, count: 4 * places)
+        playbacks = [UInt64](repeating: 0, count: places)
+        forgettable = [UInt32](repeating: 0, count: places)
+    }
+
+    private var places: Int { forgettable.count }
+
+    /// Records a use if the token has one left.
+    package mutating func record(
+        _ fingerprint: TokenFingerprint,
+        playback: UInt64?,
+        forgettable until: Timestamp,
+        maximumUses: Int,
+        at now: Timestamp
+    ) -> UseOutcome {
+        let seconds = Self.seconds(now, roundedUp: false)
+        forgetSome(at: seconds)
+        let fingerprint = fingerprint.quarters
+        var place = home(fingerprint)
+        var uses = 0
+        while forgettable[place] != 0 {
+            if holds(place, fingerprint) {
+                if let playback, playbacks[place] == playback { return .repeated }
+                uses += 1
+            }
+            place = next(place)
+        }
+        let until = max(Self.seconds(until, roundedUp: true), 1)
+        guard uses < maximumUses, until > forgotten else { return .usedUp }
+        if count >= limit {
+            guard makeRoom(at: seconds) else { return .full }
+            place = home(fingerprint)
+            while forgettable[place] != 0 { place = next(place) }
+        }
+        store(fingerprint, playback ?? 0, until, at: place)
+        count += 1
+        return .recorded
+    }
+
+    private mutating func store(_ fingerprint: Quarters, _ playback: UInt64, _ until: UInt32, at place: Int) {
+        fingerprints[4 * place] = fingerprint.0
+        fingerprints[4 * place + 1] = fingerprint.1
+        fingerprints[4 * place + 2] = fingerprint.2
+        fingerprints[4 * place + 3] = fingerprint.3
+        playbacks[place] = playback
+        forgettable[place] = until
+    }
+
+    private typealias Quarters = (UInt64, UInt64, UInt64, UInt64)
+
+    private func fingerprint(_ place: Int) -> Quarters {
+        (fingerprints[4 * place], fingerprints[4 * place + 1], fingerprints[4 * place + 2], fingerprints[4 * place + 3])
+    }
+
+    private func holds(_ place: Int, _ wanted: Quarters) -> Bool { fingerprint(place) == wanted }
+
+    /// Returns the first place for a fingerprint. Any part of a digest is evenly distributed; the first quarter chose the
+    /// shard.
+    private func home(_ fingerprint: Quarters) -> Int { Int(fingerprint.1 % UInt64(places)) }
+
+    private func next(_ place: Int) -> Int { place + 1 == places ? 0 : place + 1 }
+
+    /// Returns the number of steps from one place to another.
+    private func distance(_ start: Int, _ end: Int) -> Int { end >= start ? end - start : end + places - start }
+
+    // MARK: Forgetting
+
+    /// Deletes expired uses in the next four places. This outpaces insertion, because a table with fewer uses is faster.
+    private mutating func forgetSome(at now: UInt32) {
+        for _ in 0..<4 {
+            if isForgettable(hand, at: now) {
+                forget(hand)
+            } else {
+                hand = next(hand)
+            }
+        }
+    }
+
+    /// Deletes expired uses in all places, unless that is known to make no room.
+    private mutating func makeRoom(at now: UInt32) -> Bool {
+        guard now >= fullUntil else { return false }
+        var place = 0
+        while place < places {
+            if isForgettable(place, at: now) { forget(place) } else { place += 1 }
+        }
+        guard count >= limit else { return true }
+        fullUntil = (forgettable.lazy.filter { $0 != 0 }.min() ?? now) &+ 1
+        return false
+    }
+
+    private func isForgettable(_ place: Int, at now: UInt32) -> Bool {
+        forgettable[place] != 0 && forgettable[place] < now
+    }
+
+    private mutating func forget(_ place: Int) {
+        forgotten = max(forgotten, forgettable[place])
+        remove(place)
+    }
+
+    /// Frees a place and closes the gap, so that later uses can still be found from their home.
+    private mutating func remove(_ place: Int) {
+        var gap = place
+        var following = next(place)
+        while forgettable[following] != 0 {
+            let home = home(fingerprint(following))
+            if distance(home, following) >= distance(gap, following) {
+                store(fingerprint(following), playbacks[following], forgettable[following], at: gap)
+                gap = following
+            }
+            following = next(following)
+        }
+        forgettable[gap] = 0
+        count -= 1
+    }
+
+    private static func seconds(_ time: Timestamp, roundedUp: Bool) -> UInt32 {
+        let (seconds, rest) = time.millisecondsSince1970.quotientAndRemainder(dividingBy: 1000)
+        return UInt32(clamping: roundedUp && rest > 0 ? seconds + 1 : seconds)
+    }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import Encodings
+
+/// The URI of a client's request at the edge, in normal form, without the tokens that it carried.
+///
+/// The scheme and host are in lower case, the default port is dropped, unreserved characters are decoded, other percent
+/// encodings are in upper case, and dot segments are resolved. As in the catalogue, `//` counts as `/`, and a path that an
+/// origin may interpret differently is no URI here. Source: RFC 9110 §4.2.3, RFC 3986 §6.2.2 and §6.2.3.
+public struct RequestURI: Hashable, Sendable {
+    /// The scheme; `nil` if the edge does not say.
+    public let scheme: Scheme?
+    /// The host in lower case, such as `cdn.example` or `[2001:db8::1]`; `nil` if the edge does not say.
+    public let host: Substring?
+    /// The port; `nil` if neither the edge nor the scheme says.
+    public let port: UInt16?
+    /// The path, percent-encoded, with its leading `/`.
+    public let path: Substring
+    /// The query without `?`, empty if there is none; `nil` if it is not in a form that all servers read alike.
+    public let query: Substring?
+
+    /// The scheme of a URI.
+    public enum Scheme: String, Hashable, Sendable, CaseIterable {
+        /// HTTP without TLS.
+        case http
+        /// HTTP over TLS.
+        case https
+
+        /// The port if none is given.
+        public var defaultPort: UInt16 { self == .http ? 80 : 443 }
+
+        /// The scheme with what stands before the host.
+        fileprivate var start: String { self == .http ? "http://" : "https://" }
+    }
+
+    /// The accepted spellings of a path.
+    public enum Form: Hashable, Sendable {
+        /// Empty and dot segments are resolved.
+        case resolved
+        /// A path with empty or dot segments is no URI: the edge does not resolve them.
+        case asIs
+    }
+
+    /// The largest target, in bytes.
+    public static let maximumSize = URIPath.maximumSize
+
+    /// Creates the URI of a request; `nil` if its target or authority cannot be brought to normal form without doubt.
+    ///
+    /// - Parameters:
+    ///   - target: The path and query as requested, with the tokens cut out; at most ``maximumSize`` bytes.
+    ///   - scheme: The scheme of the client's connection, if it is known.
+    ///   - authority: The host of the request, with or without a port, if it is known.
+    ///   - form: The accepted spellings of the path.
+    public init?(
+        _ target: Substring,
+        scheme: Scheme? = nil,
+        authority: Substring? = nil,
+        form: Form = .resolved
+    ) {
+        var parsed: URIAuthority?
+        if let authority {
+            parsed = URIAuthority(authority)
+            guard parsed != nil else { return nil }
+        }
+        self.init(target, scheme: scheme, parsed: parsed, form: form)
+    }
+
+    /// Creates the URI of a request whose authority is parsed; `nil` if its target has no normal form.
+    package init?(_ target: Substring, scheme: Scheme?, parsed authority: URIAuthority?, form: Form) {
+        let host = authority?.host
+        guard let parts = NormalTarget(target, form) else { return nil }
+        self.scheme = scheme
+        self.host = host
+        // Without an authority a port that is not the default one may have been left out.
+        port = authority?.port ?? (host == nil ? nil : scheme?.defaultPort)
+        path = parts.path
+        query = parts.query
+    }
+
+    /// True if the port is the scheme's default one, which the normal form does not write.
+    public var hasDefaultPort: Bool { port != nil && port == scheme?.defaultPort }
+
+    /// The URI without its query, as in a proof of possession (RFC 9449 §4.2); `nil` if scheme or host is unknown.
+    public var withoutQuery: String? {
+        guard let scheme, let host else { return nil }
+        let port = port.map { hasDefaultPort ? "" : ":\($0)" } ?? ""
+        return "\(scheme.rawValue)://\(host)\(port)\(path)"
+    }
+
+    /// The whole URI, as signed URIs have it (RFC 9246 §3.1); `nil` if scheme, host or query is unknown.
+    public var absolute: String? {
+        guard let query, let start = withoutQuery else { return nil }
+        return query.isEmpty ? start : "\(start)?\(query)"
+    }
+
+    /// Calls `body` with the pieces of the whole URI in turn, until it returns false. Returns false if it did, or if scheme,
+    /// host or query is unknown.
+    package func forEachPiece(_ body: (Span<UInt8>) -> Bool) -> Bool {
+        guard let scheme, let host, let query else { return false }
+        guard body(scheme.start.utf8.span), body(host.utf8.span) else { return false }
+        if let port, !hasDefaultPort {
+            guard body(":\(port)".utf8.span) else { return false }
+        }
+        guard body(path.utf8.span) else { return false }
+        return query.isEmpty || body("?".utf8.span) && body(query.utf8.span)
+    }
+}
+
+/// The path and the query of a target in normal form.
+struct NormalTarget {
+    package let path: Substring
+    package let query: Substring?
+
+    /// Brings a target to normal form. A target that has it already is not copied.
+    init?(_ target: Substring, _ form: RequestURI.Form) {
+        let bytes = target.utf8.span
+        guard bytes.count <= RequestURI.maximumSize, bytes.count > 0, bytes[0] == UInt8(ascii: "/") else { return nil }
+        let (pathEnd, end) = Self.plainLengths(bytes)
+        if let pathEnd {
+            // A slice of a text costs more than all else here.
+            if pathEnd == bytes.count {
+                path = target
+                query = Substring()
+                return
+            }
+            let mark = target.utf8.index(target.startIndex, offsetBy: pathEnd)
+            path = target[..<mark]
+            if end == bytes.count {
+                query = target[target.utf8.index(after: mark)...]
+            } else {
+                query = Self.normalQuery(bytes.extracting((pathEnd + 1)...))
+            }
+            return
+        }
+        guard let normal = Self.normalPath(bytes, form) else { return nil }
+        path = normal
+        let mark = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0)
+        query = mark.map { Self.normalQuery(bytes.extracting(($0 + 1)...)) } ?? ""
+    }
+
+    /// Returns the lengths of the path and of the whole target; `nil` for the path, or less than the count for the target, if
+    /// they are not certainly in normal form.
+    private static func plainLengths(_ bytes: Span<UInt8>) -> (path: Int?, target: Int) {
+        if URIPath.isPlain(bytes) { return (bytes.count, bytes.count) }
+        // Read once: each access to them asks whether they were made.
+        let (inPath, inQuery) = (plainInPath, plainInQuery)
+        var place = 0
+        var previous: UInt8 = 0
+        while place < bytes.count {
+            let byte = bytes[place]
+            // Most are letters and digits.
+            if !byte.isASCIIAlphanumeric {
+                if byte == UInt8(ascii: "?") { break }
+                guard inPath.contains(byte) else { return (nil, place) }
+                // No dot and no slash may follow a slash.
+                if previous == UInt8(ascii: "/"), byte == UInt8(ascii: "/") || byte == UInt8(ascii: ".") {
+                    return (nil, place)
+                }
+            }
+            previous = byte
+            place += 1
+        }
+        let path = place
+        while place < bytes.count, inQuery.contains(bytes[place]) { place += 1 }
+        return (path, place)
+    }
+
+    /// Returns the normal form of the path at the start of a target; `nil` if it has none.
+    private static func normalPath(_ bytes: Span<UInt8>, _ form: RequestURI.Form) -> Substring? {
+        do throws(URIPath.Fault) {
+            let decoded = try URIPath.decode(bytes)
+            guard String(validating: decoded, as: UTF8.self) != nil else { return nil }
+            let end = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0) ?? bytes.count
+            guard let encoded = URIPath.normalText(bytes.extracting(..<end), plain: plainInPath) else { return nil }
+            let resolved = try URIPath.resolve(encoded.span)
+            guard form == .resolved || resolved.count == encoded.count else { return nil }
+            return String(decoding: resolved, as: UTF8.self)[...]
+        } catch {
+            return nil
+        }
+    }
+
+    /// `/` and the characters of a segment (RFC 3986 §3.3) but `;`.
+    private static let plainInPath = ASCIISet { $0.isUnreserved || "/!$&'()*+,=:@".utf8.contains($0) }
+    /// The characters of a query (RFC 3986 §3.4).
+    private static let plainInQuery = ASCIISet { $0.isUnreserved || "/?!$&'()*+,;=:@".utf8.contains($0) }
+
+    private static func normalQuery(_ bytes: Span<UInt8>) -> Substring? {
+        URIPath.normalText(bytes, plain: plainInQuery).map { String(decoding: $0, as: UTF8.self)[...] }
+    }
+}

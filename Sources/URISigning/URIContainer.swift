@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import Cryptography
+package import EdgeTokens
+internal import Encodings
+package import RequestTargets
+
+/// A rule for the place of a match of `regex:` in a URI. RFC 9246 does not say which one holds.
+public enum URIPatternMatch: String, Hashable, Sendable, CaseIterable {
+    /// The pattern matches the whole URI.
+    case whole
+    /// The pattern matches a beginning of the URI.
+    case start
+    /// The pattern matches anywhere in the URI.
+    case search
+}
+
+/// The URIs that a token opens, as `cdniuc` has them (RFC 9246 §2.1.10).
+package enum URIContainer: Sendable {
+    /// The digest of one URI.
+    case digest(MessageDigest, [UInt8])
+    /// One URI, and no other: a pattern without operators.
+    case exact([UInt8])
+    /// All URIs with a beginning: a pattern that ends in `.*`.
+    case prefix([UInt8])
+    /// The URIs that a pattern matches.
+    case pattern(Pattern)
+
+    /// A container that opens nothing, and its code.
+    package struct Fault: Error {
+        package let code: GrantCode
+    }
+
+    /// Reads a container.
+    init(_ text: Span<UInt8>, _ match: URIPatternMatch) throws(Fault) {
+        if text.starts(with: "hash:", at: 0) {
+            self = try .init(hash: text.extracting(5...))
+        } else if text.starts(with: "regex:", at: 0) {
+            let pattern = text.extracting(6...)
+            if let simple = Self.simple(pattern) {
+                self = simple
+                return
+            }
+            do throws(Pattern.Fault) { self = .pattern(try Pattern(pattern, match.anchoring)) } catch {
+                throw Fault(code: error == .tooLarge ? .tooLarge : .claimUnsupported)
+            }
+        } else {
+            throw Fault(code: .uriMismatch)
+        }
+    }
+
+    /// Reads a digest in the form of RFC 6920 §5. Truncated ones promise too little.
+    private init(hash text: Span<UInt8>) throws(Fault) {
+        let parts = String(copying: text).split(separator: ";", omittingEmptySubsequences: false)
+        guard parts.count == 2, let function = Self.functions.first(where: { $0.name == parts[0] })?.function,
+            let digest = Base64.decodeURLSafe(String(parts[1])), digest.count == function.size
+        else { throw Fault(code: .uriMismatch) }
+        self = .digest(function, digest)
+    }
+
+    static let functions: [(name: Substring, function: MessageDigest)] = [
+        ("sha-256", .sha256), ("sha-384", .sha384), ("sha-512", .sha512),
+    ]
+
+    /// Returns the container of a pattern `^…$` or `^….*$` whose rest stands for itself, as they are issued here; `nil` for
+    /// any other. Such a pattern means the same wherever it may match, and needs no engine.
+    private static func simple(_ pattern: Span<UInt8>) -> URIContainer? {
+        let end = pattern.count - 1
+        guard 2...Pattern.maximumSize ~= pattern.count, pattern[0] == UInt8(ascii: "^"),
+            pattern[end] == UInt8(ascii: "$")
+        else { return nil }
+        var literals: [UInt8] = []
+        literals.reserveCapacity(pattern.count)
+        var place = 1
+        while place < end {
+            let byte = pattern[place]
+            switch byte {
+            case UInt8(ascii: "\\"):
+                guard place + 1 < end, 0x21..<0x7F ~= pattern[place + 1], !pattern[place + 1].isASCIIAlphanumeric else {
+                    return nil
+                }
+                literals.append(pattern[place + 1])
+                place += 2
+            case UInt8(ascii: "."):
+                guard place + 2 == end, pattern[place + 1] == UInt8(ascii: "*") else { return nil }
+                return .prefix(literals)
+            case UInt8(ascii: "["), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "*"), UInt8(ascii: "+"),
+                UInt8(ascii: "?"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "^"), UInt8(ascii: "$"), 0:
+                return nil
+            default:
+                literals.append(byte)
+                place += 1
+            }
+        }
+        return literals.isEmpty ? nil : .exact(literals)
+    }
+
+    /// True if a URI is one of the container; false also if its scheme, host or query is unknown.
+    package func holds(_ uri: RequestURI) -> Bool {
+        switch self {
+        case .digest(let function, let digest):
+            uri.absolute.map { function.isDigest(digest.span, of: $0.utf8.span) } ?? false
+        case .exact(let text): uri.absoluteSize(agreeingWith: text.span) == text.count
+        case .prefix(let text): uri.absoluteSize(agreeingWith: text.span) ?? -1 >= text.count
+        case .pattern(let pattern): uri.absolute.map { pattern.isFound(in: $0.utf8.span) } ?? false
+        }
+    }
+}
+
+extension RequestURI {
+    /// Returns the size of the whole URI if it begins with `text`, or `text` with it; `nil` if neither is so, or the URI has
+    /// unknown parts. Nothing is put together for it.
+    fileprivate func absoluteSize(agreeingWith text: Span<UInt8>) -> Int? {
+        var place = 0
+        let agrees = forEachPiece { piece in
+            let count = min(piece.count, text.count - place)
+            guard count > 0 else {
+                place += piece.count
+                return true
+            }
+            let isSame = piece.extracting(first: count).hasSameBytes(as: text.extracting(place..<place + count))
+            place += piece.count
+            return isSame
+        }
+        return agrees ? place : nil
+    }
+}
+
+extension URIPatternMatch {
+    fileprivate var anchoring: Pattern.Anchoring {
+        switch self {
+        case .whole: .whole
+        case .start: .start
+        case .search: .none
+        }
+    }
+}
