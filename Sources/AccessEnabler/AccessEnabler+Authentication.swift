@@ -74,7 +74,7 @@ extension AccessEnabler {
             let number = nextNumber()
             login = LoginFlow(number: number, data: data, isForced: force)
             if let platform, usesPlatform {
-                login?.task = Task { await self.signOn(platform, able.all, featured: able.featured, requestor, number) }
+                login?.task = Task { await self.signOn(with: platform, mvpds: able.all, featured: able.featured, for: requestor, number: number) }
             } else {
                 showPicker(requestor)
             }
@@ -98,7 +98,7 @@ extension AccessEnabler {
         }
         callbacks.tracking(.providerSelection(mvpd: mvpd.id, options.device))
         // A separate task: cancelling the browser's task must not cancel the login.
-        await Task { await self.beginLogin(mvpd, requestor) }.value
+        await Task { await self.beginLogin(at: mvpd, for: requestor) }.value
     }
 
     /// Continues a login or a logout after the browser has reached the redirect URL: the documented `handleExternalURL:`.
@@ -113,7 +113,7 @@ extension AccessEnabler {
             return true
         }
         guard case .navigating(let mvpd, let code, let requestor, let service) = login?.stage else { return false }
-        await Task { await self.finishLogin(mvpd, code: code, requestor, service) }.value
+        await Task { await self.finishLogin(at: mvpd, code: code, for: requestor, service: service) }.value
         return true
     }
 
@@ -122,7 +122,10 @@ extension AccessEnabler {
     /// The status of a login that nobody can show to the viewer.
     private static let noDelegate = AuthenticationStatus.notAuthenticated(
         .genericAuthentication,
-        ServiceFailure.ofThisClient("delegate_missing", "set a delegate: it shows the picker, the browser or the code")
+        ServiceFailure.ofThisClient(
+            "delegate_missing",
+            message: "set a delegate: it shows the picker, the browser or the code"
+        )
     )
 
     func showPicker(_ requestor: ConfiguredRequestor) {
@@ -131,7 +134,7 @@ extension AccessEnabler {
         callbacks.call { await $0.displayProviderDialog(mvpds) }
     }
 
-    func beginLogin(_ mvpd: MVPD, _ requestor: ConfiguredRequestor) async {
+    func beginLogin(at mvpd: MVPD, for requestor: ConfiguredRequestor) async {
         guard let service = requestor.services[mvpd.id] else {
             return endLogin(.notAuthenticated(.providerNotAvailable, nil))
         }
@@ -157,21 +160,21 @@ extension AccessEnabler {
         guard isAsking(attempt) else { return }
         switch outcome {
         case .failure(let failure): fail(failure)
-        case .success(.done): await finishLogin(mvpd, code: nil, requestor, service)
+        case .success(.done): await finishLogin(at: mvpd, code: nil, for: requestor, service: service)
         case .success(.navigate(let url, let code, let expires)):
             guard callbacks.delegate != nil else { return endLogin(Self.noDelegate) }
             login?.stage = .navigating(mvpd, code: code, requestor, service)
             switch options.login {
-            case .browser: openBrowser(url, mvpd)
+            case .browser: openBrowser(at: url, for: mvpd)
             case .secondScreen(let interval):
-                callbacks.status(.registrationCode, code)
+                callbacks.status(.registrationCode, message: code)
                 await poll(code: code, every: max(interval, .seconds(1)), until: expires)
             }
         }
     }
 
     /// Asks the application to open a browser: the system's, if the provider needs it and the application handles it.
-    func openBrowser(_ url: String, _ mvpd: MVPD?) {
+    func openBrowser(at url: String, for mvpd: MVPD?) {
         let useSVC = options.handleSVC && mvpd?.requiresSVC ?? false
         callbacks.call { await $0.navigateToURL(url, useSVC: useSVC) }
     }
@@ -186,10 +189,10 @@ extension AccessEnabler {
 
     /// Asks the service for the viewer who is authenticated now.
     func finishLogin(
-        _ mvpd: MVPD,
+        at mvpd: MVPD,
         code: String?,
-        _ requestor: ConfiguredRequestor,
-        _ service: ServiceProvider
+        for requestor: ConfiguredRequestor,
+        service: ServiceProvider
     ) async {
         let attempt = nextNumber()
         login?.stage = .asking(attempt)
@@ -202,7 +205,7 @@ extension AccessEnabler {
         case .failure(let failure): fail(failure)
         case .success(let viewer?) where clock() < viewer.expires:
             let isTemporary = mvpd.isTempPass && viewer.kind == .regular
-            await succeed(isTemporary ? viewer.temporary : viewer, requestor, service, attempt)
+            await succeed(with: isTemporary ? viewer.temporary : viewer, for: requestor, service: service, attempt: attempt)
         case .success:
             callbacks.status(.tokenNotOnSession)
             endLogin(.notAuthenticated(.genericAuthentication, nil))
@@ -231,7 +234,7 @@ extension AccessEnabler {
     private func askAgain(code: String, every interval: Duration, until end: Timestamp) async -> Duration? {
         guard case .navigating(let mvpd, code, let requestor, let service) = login?.stage else { return nil }
         guard clock() < end else {
-            callbacks.status(.registrationFault, "the registration code expired before a login; start the login again")
+            callbacks.status(.registrationFault, message: "the registration code expired before a login; start the login again")
             endLogin(.notAuthenticated(.genericAuthentication, nil))
             return nil
         }
@@ -243,7 +246,7 @@ extension AccessEnabler {
         case .success(let viewer?) where clock() < viewer.expires:
             let attempt = nextNumber()
             login?.stage = .asking(attempt)
-            await succeed(viewer, requestor, service, attempt)
+            await succeed(with: viewer, for: requestor, service: service, attempt: attempt)
             return nil
         case .success: return interval
         case .failure(let failure) where failure.isRetried || failure.kind == .throttled:
@@ -257,12 +260,12 @@ extension AccessEnabler {
 
     /// Ends a login successfully. The viewer is saved before the delegate is called.
     private func succeed(
-        _ known: KnownViewer,
-        _ requestor: ConfiguredRequestor,
-        _ service: ServiceProvider,
-        _ attempt: UInt64
+        with known: KnownViewer,
+        for requestor: ConfiguredRequestor,
+        service: ServiceProvider,
+        attempt: UInt64
     ) async {
-        remember(known, requestor, service, isNew: true)
+        remember(known, for: requestor, service: service, isNew: true)
         await saveRecords()
         guard isAsking(attempt) else { return }
         if known.kind == .temporary { callbacks.status(.authenticatedByTempPass) }
@@ -282,11 +285,11 @@ extension AccessEnabler {
     /// - Parameter isNew: True if this is not the recorded login; the grants of the recorded login are removed.
     func remember(
         _ viewer: KnownViewer,
-        _ requestor: ConfiguredRequestor,
-        _ service: ServiceProvider,
+        for requestor: ConfiguredRequestor,
+        service: ServiceProvider,
         isNew: Bool
     ) {
-        if isNew { forgetViewer(requestor.id, viewer.mvpd) }
+        if isNew { forgetViewer(of: requestor.id, mvpd: viewer.mvpd) }
         records.requestors[requestor.id, default: .init()].provider = viewer.mvpd
         records.requestors[requestor.id]?.viewers[viewer.mvpd] = TokenRecords.Viewer(
             userID: viewer.userID,
@@ -298,10 +301,10 @@ extension AccessEnabler {
 
     func fail(_ failure: ServiceFailure) {
         switch failure.kind {
-        case .noAccess(isStatement: true): callbacks.status(.invalidSoftwareStatement, failure.status.message)
-        case .noAccess: callbacks.status(.noAccessToken, failure.status.message)
+        case .noAccess(isStatement: true): callbacks.status(.invalidSoftwareStatement, message: failure.status.message)
+        case .noAccess: callbacks.status(.noAccessToken, message: failure.status.message)
         case .refused where failure.status.code.hasPrefix("temporary_access_"): callbacks.status(.tempPassExpired)
-        default: callbacks.status(.authenticationFault, failure.status.message)
+        default: callbacks.status(.authenticationFault, message: failure.status.message)
         }
         endLogin(.notAuthenticated(.genericAuthentication, failure.status))
     }
@@ -319,17 +322,17 @@ extension AccessEnabler {
                 } else {
                     continuation.resume(returning: given(up: nil))
                 }
-                if Task.isCancelled { giveUp(number, flow) }
+                if Task.isCancelled { giveUp(number, of: flow) }
             }
         } onCancel: {
-            Task { await self.giveUp(number, flow) }
+            Task { await self.giveUp(number, of: flow) }
         }
     }
 
     private func given(up status: Status?) -> AuthenticationStatus { .notAuthenticated(.genericAuthentication, status) }
 
     /// Removes one waiter. The login ends with its last waiter.
-    private func giveUp(_ waiter: UInt64, _ flow: UInt64?) {
+    private func giveUp(_ waiter: UInt64, of flow: UInt64?) {
         guard login?.number == flow, let continuation = login?.waiters.removeValue(forKey: waiter) else { return }
         continuation.resume(returning: given(up: nil))
         if login?.waiters.isEmpty ?? false { endLogin(given(up: nil)) }
@@ -357,7 +360,7 @@ extension AccessEnabler {
     /// Returns the viewer who is authenticated with the selected provider, from the client's own records.
     func knownViewer(_ requestor: ConfiguredRequestor) -> AuthenticatedViewer? {
         guard let id = records.requestors[requestor.id]?.provider, let service = requestor.services[id],
-            let viewer = records.viewer(requestor.id, id, at: clock()),
+            let viewer = records.viewer(of: requestor.id, mvpd: id, at: clock()),
             // A viewer of another service is another viewer.
             viewer.service == service.url
         else { return nil }

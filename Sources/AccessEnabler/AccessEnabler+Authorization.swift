@@ -18,9 +18,9 @@ extension AccessEnabler {
         guard let requestor = await configured() else { return notConfigured(resource) }
         guard let viewer = knownViewer(requestor) else {
             callbacks.status(.notAuthenticated)
-            return notAuthenticated(resource, tell(.notAuthenticated(.userNotAuthenticated, nil)))
+            return notAuthenticated(for: resource, status: tell(.notAuthenticated(.userNotAuthenticated, nil)))
         }
-        return await authorize(resource, data, viewer, requestor)
+        return await authorize(resource, data: data, for: viewer, of: requestor)
     }
 
     /// Gets a media token for a resource, and authenticates the viewer first if needed: the documented `getAuthorization:`
@@ -28,26 +28,26 @@ extension AccessEnabler {
     @discardableResult
     public func getAuthorization(_ resource: String, data: [String: String] = [:]) async -> AuthorizationStatus {
         guard let requestor = await configured() else { return notConfigured(resource) }
-        if let viewer = knownViewer(requestor) { return await authorize(resource, data, viewer, requestor) }
+        if let viewer = knownViewer(requestor) { return await authorize(resource, data: data, for: viewer, of: requestor) }
         let status = await getAuthentication(data: data)
-        guard status.viewer != nil else { return notAuthenticated(resource, status) }
+        guard status.viewer != nil else { return notAuthenticated(for: resource, status: status) }
         // The requestor or the viewer may have changed during the login.
         guard let current = await configured(), current.id == requestor.id, let viewer = knownViewer(current) else {
-            return notAuthenticated(resource, .notAuthenticated(.userNotAuthenticated, nil))
+            return notAuthenticated(for: resource, status: .notAuthenticated(.userNotAuthenticated, nil))
         }
-        return await authorize(resource, data, viewer, current)
+        return await authorize(resource, data: data, for: viewer, of: current)
     }
 
     private func authorize(
         _ resource: String,
-        _ data: [String: String],
-        _ viewer: AuthenticatedViewer,
-        _ requestor: ConfiguredRequestor
+        data: [String: String],
+        for viewer: AuthenticatedViewer,
+        of requestor: ConfiguredRequestor
     ) async -> AuthorizationStatus {
         guard let service = requestor.services[viewer.mvpd] else { return notConfigured(resource) }
         let isTempPass = requestor.mvpd(viewer.mvpd)?.isTempPass ?? false
         let interface = interface(service, requestor: requestor.id, data: isTempPass ? data : [:])
-        let question = AuthorizeQuestion(
+        let request = AuthorizeRequest(
             mvpd: viewer.mvpd,
             resource: resource,
             data: data,
@@ -56,55 +56,62 @@ extension AccessEnabler {
         let number = viewerNumber
         // If the interface issues tokens separately, a recorded grant saves the authorization request.
         let isKnown =
-            interface.handsOutTokens && records.grant(requestor.id, viewer.mvpd, resource, at: clock()) != nil
+            interface.handsOutTokens
+            && records.grant(of: requestor.id, mvpd: viewer.mvpd, for: resource, at: clock()) != nil
         do throws(ServiceFailure) {
             let token: AuthorizedToken
             do throws(ServiceFailure) {
-                token = try await self.token(question, interface, isAuthorized: isKnown, requestor, number)
+                token = try await self.token(for: request, from: interface, isAuthorized: isKnown, requestor: requestor, number: number)
             } catch {
                 // The service may no longer have the authorization that is recorded here.
                 guard isKnown, error.status.action == .authorization, number == viewerNumber else { throw error }
-                records.forgetGrant(requestor.id, viewer.mvpd, resource)
-                token = try await self.token(question, interface, isAuthorized: false, requestor, number)
+                records.forgetGrant(of: requestor.id, mvpd: viewer.mvpd, for: resource)
+                token = try await self.token(for: request, from: interface, isAuthorized: false, requestor: requestor, number: number)
             }
             guard let raw = token.raw else { throw .unreadable("the media token is not valid Base64", httpStatus: 200) }
             guard number == viewerNumber else { return gone(resource) }
-            return tell(token, raw, viewer, isCached: isKnown)
+            return tell(token, raw: raw, for: viewer, isCached: isKnown)
         } catch {
             guard number == viewerNumber else { return gone(resource) }
-            return tell(await failure(error, resource, viewer, requestor), viewer, isCached: isKnown)
+            return tell(await failure(after: error, for: resource, of: viewer, requestor: requestor), for: viewer, isCached: isKnown)
         }
     }
 
     /// Gets a new token, and requests an authorization first if there is none.
     private func token(
-        _ question: AuthorizeQuestion,
-        _ interface: any EntitlementInterface,
+        for request: AuthorizeRequest,
+        from interface: any EntitlementInterface,
         isAuthorized: Bool,
-        _ requestor: ConfiguredRequestor,
-        _ number: UInt64
+        requestor: ConfiguredRequestor,
+        number: UInt64
     ) async throws(ServiceFailure) -> AuthorizedToken {
-        if isAuthorized { return try await interface.mediaToken(question) }
-        let authorized = try await interface.authorize(question)
+        if isAuthorized { return try await interface.mediaToken(request) }
+        let authorized = try await interface.authorize(request)
         if number == viewerNumber {
             if authorized.source == .degradation {
-                callbacks.status(.authorizationDegraded, resource: question.resource)
+                callbacks.status(.authorizationDegraded, resource: request.resource)
             }
-            if authorized.source == .tempPass { callbacks.status(.authorizedByTempPass, resource: question.resource) }
+            if authorized.source == .tempPass { callbacks.status(.authorizedByTempPass, resource: request.resource) }
             if let expires = authorized.expires {
-                records.remember(requestor.id, question.mvpd, question.resource, until: expires, at: clock())
+                records.remember(
+                    grantOf: requestor.id,
+                    mvpd: request.mvpd,
+                    for: request.resource,
+                    until: expires,
+                    at: clock()
+                )
                 await saveRecords()
             }
         }
         if let token = authorized.token { return token }
-        return try await interface.mediaToken(question)
+        return try await interface.mediaToken(request)
     }
 
     // MARK: Refusals
 
     /// Creates the failure for a viewer who has left in the meantime. The response of the service is discarded.
     private func gone(_ resource: String) -> AuthorizationStatus {
-        notAuthenticated(resource, .notAuthenticated(.userNotAuthenticated, nil))
+        notAuthenticated(for: resource, status: .notAuthenticated(.userNotAuthenticated, nil))
     }
 
     private func notConfigured(_ resource: String) -> AuthorizationStatus {
@@ -120,7 +127,7 @@ extension AccessEnabler {
         )
     }
 
-    private func notAuthenticated(_ resource: String, _ status: AuthenticationStatus) -> AuthorizationStatus {
+    private func notAuthenticated(for resource: String, status: AuthenticationStatus) -> AuthorizationStatus {
         var known: Status?
         if case .notAuthenticated(_, let said) = status { known = said }
         return tell(
@@ -134,18 +141,18 @@ extension AccessEnabler {
     }
 
     private func failure(
-        _ failure: ServiceFailure,
-        _ resource: String,
-        _ viewer: AuthenticatedViewer,
-        _ requestor: ConfiguredRequestor
+        after failure: ServiceFailure,
+        for resource: String,
+        of viewer: AuthenticatedViewer,
+        requestor: ConfiguredRequestor
     ) async -> AuthorizationFailure {
         // A fault does not affect the recorded grants.
         if failure.isDenial || failure.status.action == .authorization {
-            records.forgetGrant(requestor.id, viewer.mvpd, resource)
+            records.forgetGrant(of: requestor.id, mvpd: viewer.mvpd, for: resource)
         }
-        if failure.needsAuthentication { forgetViewer(requestor.id, viewer.mvpd) }
+        if failure.needsAuthentication { forgetViewer(of: requestor.id, mvpd: viewer.mvpd) }
         await saveRecords()
-        callbacks.status(failure.authorizationStatusID, failure.status.message, resource: resource)
+        callbacks.status(failure.authorizationStatusID, message: failure.status.message, resource: resource)
         return AuthorizationFailure(
             resource: resource,
             errorCode: failure.needsAuthentication
@@ -159,8 +166,8 @@ extension AccessEnabler {
 
     private func tell(
         _ token: AuthorizedToken,
-        _ raw: String,
-        _ viewer: AuthenticatedViewer,
+        raw: String,
+        for viewer: AuthenticatedViewer,
         isCached: Bool
     ) -> AuthorizationStatus {
         callbacks.call { await $0.setToken(raw, forResource: token.resource) }
@@ -170,7 +177,7 @@ extension AccessEnabler {
 
     private func tell(
         _ failure: AuthorizationFailure,
-        _ viewer: AuthenticatedViewer? = nil,
+        for viewer: AuthenticatedViewer? = nil,
         isCached: Bool = false
     ) -> AuthorizationStatus {
         callbacks.call { delegate in

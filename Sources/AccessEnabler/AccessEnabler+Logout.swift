@@ -32,13 +32,13 @@ extension AccessEnabler {
         await saveRecords()
         var failure: Status?
         for (mvpd, viewer) in known.sorted(by: { $0.key < $1.key }) {
-            failure = await logOut(mvpd, of: viewer.service, requestor, id, number) ?? failure
+            failure = await logOut(at: mvpd, of: viewer.service, requestor: requestor, id: id, number: number) ?? failure
         }
         let platforms = [Profile.Kind.appleSSO, .platformSSO].map(\.rawValue)
         let isSignedOn = await platform?.currentProvider() != nil
         let isOfPlatform = isSignedOn || known.values.contains { platforms.contains($0.kind) }
         if isOfPlatform {
-            callbacks.status(.vsa203, "sign out in the device settings too; otherwise the viewer is logged in again")
+            callbacks.status(.vsa203, message: "sign out in the device settings too; otherwise the viewer is logged in again")
         }
         return tell(failure.map { .onlyHere($0) } ?? (isOfPlatform ? .signOutOfPlatform : .complete))
     }
@@ -47,11 +47,11 @@ extension AccessEnabler {
     ///
     /// - Returns: The reason why the state there is unknown; `nil` if the viewer is logged out.
     private func logOut(
-        _ mvpd: String,
+        at mvpd: String,
         of url: String,
-        _ requestor: ConfiguredRequestor?,
-        _ id: String,
-        _ number: UInt64
+        requestor: ConfiguredRequestor?,
+        id: String,
+        number: UInt64
     ) async -> Status? {
         guard let requestor, let service = requestor.services[mvpd], service.url == url else {
             return Status(.requestorNotConfigured, by: .client, message: "the service of \(mvpd) is not configured")
@@ -62,19 +62,19 @@ extension AccessEnabler {
             guard let target, options.login == .browser else { return nil }
             // A login that has started in the meantime uses the browser.
             guard number == viewerNumber, login == nil else { return Self.unfinished }
-            return await visit(target, requestor.mvpd(mvpd)) ? nil : Self.unfinished
+            return await visit(target, for: requestor.mvpd(mvpd)) ? nil : Self.unfinished
         } catch { return error.status }
     }
 
     private static let unfinished = ServiceFailure.ofThisClient(
         "logout_unfinished",
-        "the browser did not return from the provider's logout"
+        message: "the browser did not return from the provider's logout"
     )
 
     /// Asks the application to open a browser, and waits for its end.
     ///
     /// - Returns: True if the browser returned to the redirect URL.
-    private func visit(_ url: String, _ mvpd: MVPD?) async -> Bool {
+    private func visit(_ url: String, for mvpd: MVPD?) async -> Bool {
         guard !Task.isCancelled, callbacks.delegate != nil else { return false }
         let number = nextNumber()
         return await withTaskCancellationHandler {
@@ -82,7 +82,7 @@ extension AccessEnabler {
                 abandonLogout()
                 logoutFlow = LogoutFlow(number: number, continuation: continuation)
                 guard !Task.isCancelled else { return endLogout(number, hasReturned: false) }
-                openBrowser(url, mvpd)
+                openBrowser(at: url, for: mvpd)
             }
         } onCancel: {
             Task { await self.endLogout(number, hasReturned: false) }

@@ -21,18 +21,18 @@ extension AccessEnabler {
         let viewer = requestor.flatMap { knownViewer($0) }
         var answer = MetadataAnswer(request: request, value: nil, isEncrypted: false)
         switch request {
-        case .deviceID: answer = own(request, options.isDeviceIDAvailable ? records.device : nil)
-        case .authentication: answer = own(request, viewer?.expires.longLivedForm)
+        case .deviceID: answer = own(for: request, text: options.isDeviceIDAvailable ? records.device : nil)
+        case .authentication: answer = own(for: request, text: viewer?.expires.longLivedForm)
         case .authorization(let resource):
             if let requestor, let viewer {
-                let end = records.grant(requestor.id, viewer.mvpd, resource, at: clock())
-                answer = own(request, end?.longLivedForm)
+                let end = records.grant(of: requestor.id, mvpd: viewer.mvpd, for: resource, at: clock())
+                answer = own(for: request, text: end?.longLivedForm)
             }
         case .userMetadata(let key):
             if let requestor, let viewer, let service = requestor.services[viewer.mvpd] {
                 let interface = interface(service, requestor: requestor.id)
                 if let metadata = try? await interface.userMetadata(viewer.mvpd) {
-                    answer = read(metadata, key, request)
+                    answer = read(from: metadata, key: key, for: request)
                 }
             }
         }
@@ -48,12 +48,12 @@ extension AccessEnabler {
         return answer
     }
 
-    private func own(_ request: MetadataRequest, _ text: String?) -> MetadataAnswer {
+    private func own(for request: MetadataRequest, text: String?) -> MetadataAnswer {
         MetadataAnswer(request: request, value: text.map { .text($0) }, isEncrypted: false)
     }
 
     /// Returns a value of the provider, decrypted if the programmer's key is configured.
-    private func read(_ metadata: UserMetadata, _ key: String, _ request: MetadataRequest) -> MetadataAnswer {
+    private func read(from metadata: UserMetadata, key: String, for request: MetadataRequest) -> MetadataAnswer {
         guard let value = metadata.data[key] else {
             return MetadataAnswer(request: request, value: nil, isEncrypted: false)
         }
@@ -67,7 +67,7 @@ extension AccessEnabler {
         guard let plain = value.decrypted(by: metadataKey) else {
             callbacks.status(
                 .serverError,
-                "\(key) cannot be decrypted: the service encrypts with a different public key; check metadataKey"
+                message: "\(key) cannot be decrypted: the service encrypts with a different public key; check metadataKey"
             )
             return MetadataAnswer(request: request, value: nil, isEncrypted: false)
         }

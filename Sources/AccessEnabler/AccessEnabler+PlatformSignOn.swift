@@ -7,11 +7,11 @@ extension AccessEnabler {
     /// Performs a login with the platform's single sign-on, starting with its picker. If the viewer declines it or it fails,
     /// the login continues with the application's own picker.
     func signOn(
-        _ platform: any PlatformSignOn,
-        _ mvpds: [MVPD],
+        with platform: any PlatformSignOn,
+        mvpds: [MVPD],
         featured: [MVPD],
-        _ requestor: ConfiguredRequestor,
-        _ number: UInt64
+        for requestor: ConfiguredRequestor,
+        number: UInt64
     ) async {
         guard login?.number == number else { return }
         callbacks.call { await $0.presentTvProviderDialog() }
@@ -22,23 +22,23 @@ extension AccessEnabler {
         case .cancelled:
             callbacks.status(.pickerCancelled)
             endLogin(.notAuthenticated(.providerNotSelected, nil))
-        case .otherProvider: goOn(.otherProvider, requestor)
-        case .notPermitted: goOn(.vsa404, requestor)
-        case .unavailable: goOn(.vsa503, requestor)
+        case .otherProvider: goOn(after: .otherProvider, for: requestor)
+        case .notPermitted: goOn(after: .vsa404, for: requestor)
+        case .unavailable: goOn(after: .vsa503, for: requestor)
         case .unsupported(let id):
-            guard let mvpd = requestor.mvpd(id) else { return goOn(.providerUnsupported, requestor) }
+            guard let mvpd = requestor.mvpd(id) else { return goOn(after: .providerUnsupported, for: requestor) }
             callbacks.status(.providerUnsupported)
-            await beginLogin(mvpd, requestor)
+            await beginLogin(at: mvpd, for: requestor)
         case .signedOn(let id):
             guard let mvpd = requestor.mvpd(id), let service = requestor.services[id] else {
-                return goOn(.providerUnsupported, requestor)
+                return goOn(after: .providerUnsupported, for: requestor)
             }
-            await exchange(mvpd, platform, requestor, service)
+            await exchange(assertionOf: mvpd, on: platform, for: requestor, at: service)
         }
     }
 
     /// Reports the reason and continues with the application's own picker.
-    private func goOn(_ status: AdvancedStatus.DocumentedID, _ requestor: ConfiguredRequestor) {
+    private func goOn(after status: AdvancedStatus.DocumentedID, for requestor: ConfiguredRequestor) {
         callbacks.status(status)
         login?.stage = .picking
         showPicker(requestor)
@@ -46,10 +46,10 @@ extension AccessEnabler {
 
     /// Exchanges the assertion of the platform's provider for an authentication at the service.
     private func exchange(
-        _ mvpd: MVPD,
-        _ platform: any PlatformSignOn,
-        _ requestor: ConfiguredRequestor,
-        _ service: ServiceProvider
+        assertionOf mvpd: MVPD,
+        on platform: any PlatformSignOn,
+        for requestor: ConfiguredRequestor,
+        at service: ServiceProvider
     ) async {
         let attempt = nextNumber()
         login?.stage = .asking(attempt)
@@ -58,13 +58,13 @@ extension AccessEnabler {
             let request = try await interface.platformRequest(mvpd.id)
             let assertion = await platform.assertion(mvpd, request: request)
             guard isAsking(attempt) else { return }
-            guard let assertion else { return goOn(.vsa503, requestor) }
+            guard let assertion else { return goOn(after: .vsa503, for: requestor) }
             try await interface.exchange(assertion, mvpd: mvpd.id)
         } catch {
             if isAsking(attempt) { fail(error) }
             return
         }
         guard isAsking(attempt) else { return }
-        await finishLogin(mvpd, code: nil, requestor, service)
+        await finishLogin(at: mvpd, code: nil, for: requestor, service: service)
     }
 }

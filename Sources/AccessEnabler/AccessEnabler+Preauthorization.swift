@@ -28,22 +28,26 @@ extension AccessEnabler {
             let number = viewerNumber
             do throws(ServiceFailure) {
                 let found = try await ask(
-                    PreauthorizeQuestion(
+                    PreauthorizeQuery(
                         mvpd: viewer.mvpd,
                         resources: unknown,
                         usesRemoteCache: !request.disabledFeatures.contains(.remoteCache)
                     ),
-                    service,
-                    requestor
+                    at: service,
+                    for: requestor
                 )
                 // A response for a viewer who has left in the meantime is neither returned nor cached.
-                guard number == viewerNumber else { return Self.failure(.authenticationSessionMissing, Self.left) }
+                guard number == viewerNumber else {
+                    return Self.failure(.authenticationSessionMissing, message: Self.left)
+                }
                 for decision in found { decisions[ResourceName(decision.id)] = decision }
                 let end = clock().advanced(byMilliseconds: options.preauthorizationLife.wholeMilliseconds)
                 preauthorizations.remember(found, until: min(end, viewer.expires))
             } catch {
-                guard number == viewerNumber else { return Self.failure(.authenticationSessionMissing, Self.left) }
-                return await failure(error, viewer, requestor)
+                guard number == viewerNumber else {
+                    return Self.failure(.authenticationSessionMissing, message: Self.left)
+                }
+                return await failure(after: error, of: viewer, requestor: requestor)
             }
         }
         return .response(
@@ -68,8 +72,8 @@ extension AccessEnabler {
         case nil where answer.status == nil: break
         case .tooManyResources: break  // Reported already.
         case .authenticationSessionMissing, .authenticationSessionExpired: callbacks.status(.notAuthenticated)
-        case .accessTokenUnavailable: callbacks.status(.noAccessToken, answer.status?.message)
-        default: callbacks.status(.serverError, answer.status?.message)
+        case .accessTokenUnavailable: callbacks.status(.noAccessToken, message: answer.status?.message)
+        default: callbacks.status(.serverError, message: answer.status?.message)
         }
         let allowed = answer.decisions.filter(\.isAuthorized).map(\.id)
         callbacks.call { await $0.preauthorizedResources(allowed) }
@@ -81,28 +85,29 @@ extension AccessEnabler {
     /// Sends the question, and retries it if there is no response. Of a response, only the resources whose decision has the
     /// action `retry` or `retry-after` are sent again.
     private func ask(
-        _ question: PreauthorizeQuestion,
-        _ service: ServiceProvider,
-        _ requestor: ConfiguredRequestor
+        _ query: PreauthorizeQuery,
+        at service: ServiceProvider,
+        for requestor: ConfiguredRequestor
     ) async throws(ServiceFailure) -> [PreauthorizeResponse.Decision] {
         let interface = interface(service, requestor: requestor.id, retries: false)
         var decided: [PreauthorizeResponse.Decision] = []
-        var open = question.resources
+        var open = query.resources
         var attempts = Attempts(settings)
         while true {
-            let question = PreauthorizeQuestion(
-                mvpd: question.mvpd,
+            let query = PreauthorizeQuery(
+                mvpd: query.mvpd,
                 resources: open,
-                usesRemoteCache: question.usesRemoteCache
+                usesRemoteCache: query.usesRemoteCache
             )
             let answer: PreauthorizeResponse
-            do throws(ServiceFailure) { answer = try await interface.preauthorize(question).asDocumented } catch {
+            do throws(ServiceFailure) { answer = try await interface.preauthorize(query).asDocumented } catch {
                 guard error.isRetried, try await attempts.next(after: error.retryAfter) else { throw error }
                 continue
             }
             if let status = answer.status { throw ServiceFailure(status, httpStatus: 200) }
-            let asked = Set(open.map { ResourceName($0) })
-            guard answer.decisions.count == asked.count, Set(answer.decisions.map { ResourceName($0.id) }) == asked
+            let requested = Set(open.map { ResourceName($0) })
+            guard answer.decisions.count == requested.count,
+                Set(answer.decisions.map { ResourceName($0.id) }) == requested
             else {
                 throw .unreadable("the response does not have exactly one decision for each resource", httpStatus: 200)
             }
@@ -115,15 +120,15 @@ extension AccessEnabler {
     }
 
     private func failure(
-        _ failure: ServiceFailure,
-        _ viewer: AuthenticatedViewer,
-        _ requestor: ConfiguredRequestor
+        after failure: ServiceFailure,
+        of viewer: AuthenticatedViewer,
+        requestor: ConfiguredRequestor
     ) async -> AccessEnablerResult<PreauthorizeResponse> {
         if failure.status.knownCode == .tooManyResources || failure.kind == .throttled {
-            callbacks.status(.tooManyResources, failure.status.message)
+            callbacks.status(.tooManyResources, message: failure.status.message)
         }
         if failure.needsAuthentication {
-            forgetViewer(requestor.id, viewer.mvpd)
+            forgetViewer(of: requestor.id, mvpd: viewer.mvpd)
             await saveRecords()
         }
         let answer = PreauthorizeResponse(decisions: [], status: failure.status)
@@ -136,7 +141,7 @@ extension AccessEnabler {
             let isUnderway = if case .underway = configuration { true } else { false }
             return Self.failure(
                 .requestorNotConfigured,
-                isUnderway ? "setRequestor is not complete" : "no requestor was set"
+                message: isUnderway ? "setRequestor is not complete" : "no requestor was set"
             )
         }
         // A status with the HTTP status 0 is the client's own.
@@ -148,7 +153,7 @@ extension AccessEnabler {
 
     private static func failure(
         _ code: StatusCode,
-        _ message: String? = nil
+        message: String? = nil
     ) -> AccessEnablerResult<PreauthorizeResponse> {
         .failure(PreauthorizeResponse(decisions: [], status: Status(code, by: .client, message: message)))
     }
@@ -206,9 +211,9 @@ extension PreauthorizeResponse {
     /// The response with the code that the documents of `preauthorize` have for a denial by the provider, on any interface.
     fileprivate var asDocumented: PreauthorizeResponse {
         var response = self
-        for place in response.decisions.indices
-        where response.decisions[place].error?.knownCode == .preauthorizationDeniedByMVPD {
-            response.decisions[place].error?.code = StatusCode.authorizationDeniedByMVPD.rawValue
+        for index in response.decisions.indices
+        where response.decisions[index].error?.knownCode == .preauthorizationDeniedByMVPD {
+            response.decisions[index].error?.code = StatusCode.authorizationDeniedByMVPD.rawValue
         }
         return response
     }

@@ -45,12 +45,12 @@ extension AccessEnabler {
             let status = failures.first?.status ?? Self.overtaken.failures[0]
             // An earlier configuration of this requestor stays active.
             if !configuration.isReady { configuration = .failed(status) }
-            return complete(nil, failures.map(\.status))
+            return complete(with: nil, failures: failures.map(\.status))
         }
         if isRepeated { await synchronise(requestor) }
         guard latestRequestor == number else { return Self.overtaken }
         configuration = .ready(requestor)
-        return complete(requestor, failures.map(\.status))
+        return complete(with: requestor, failures: failures.map(\.status))
     }
 
     /// The status of a call that is superseded by another one, or that names no service.
@@ -63,7 +63,7 @@ extension AccessEnabler {
         .compactMap(\.self)
     )
 
-    private func complete(_ requestor: ConfiguredRequestor?, _ failures: [Status]) -> RequestorStatus {
+    private func complete(with requestor: ConfiguredRequestor?, failures: [Status]) -> RequestorStatus {
         let status: AccessEnablerStatus = requestor == nil ? .error : .success
         isRequestorPending = false
         callbacks.call { await $0.setRequestorComplete(status) }
@@ -160,10 +160,10 @@ extension AccessEnabler {
                 guard viewerNumber == number, login == nil, logoutFlow == nil else { return }
                 if let found, requestor.services[found.mvpd] == service, clock() < found.expires {
                     let isNew = knownViewer(requestor)?.userID != found.userID
-                    remember(found, requestor, service, isNew: isNew)
+                    remember(found, for: requestor, service: service, isNew: isNew)
                     break
                 }
-                if found == nil, let chosen { forgetViewer(requestor.id, chosen) }
+                if found == nil, let chosen { forgetViewer(of: requestor.id, mvpd: chosen) }
             } catch {}  // If the service cannot be queried, the records stay.
         }
         await saveRecords()
@@ -182,6 +182,6 @@ extension AccessEnabler {
             case (_, 400...499): .invalidRequestor
             default: .configurationFault
             }
-        callbacks.status(id, failure.status.message)
+        callbacks.status(id, message: failure.status.message)
     }
 }

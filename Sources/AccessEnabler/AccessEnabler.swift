@@ -164,7 +164,7 @@ public actor AccessEnabler {
         guard !isLoaded else { return }
         let found: TokenRecords
         do throws(TokenStorageError) { found = try await storage.load() } catch {
-            callbacks.status(.volatileStorage, error.description)
+            callbacks.status(.volatileStorage, message: error.description)
             found = TokenRecords()
             isVolatile = true
         }
@@ -182,7 +182,7 @@ public actor AccessEnabler {
         let task = Task {
             await before?.value
             do throws(TokenStorageError) { try await storage.save(records) } catch {
-                callbacks.status(.volatileStorage, error.description)
+                callbacks.status(.volatileStorage, message: error.description)
             }
         }
         saving = task
@@ -190,8 +190,8 @@ public actor AccessEnabler {
     }
 
     /// Removes the viewer of a provider, with the viewer's grants and cached preauthorizations.
-    func forgetViewer(_ requestor: String, _ mvpd: String) {
-        records.forgetViewer(requestor, mvpd)
+    func forgetViewer(of requestor: String, mvpd: String) {
+        records.forgetViewer(of: requestor, mvpd: mvpd)
         beginViewer()
     }
 
@@ -244,13 +244,13 @@ public actor AccessEnabler {
             registration: records.registrations[record],
             settings: settings,
             clock: clock,
-            keep: { [weak self] registration in await self?.keep(registration, of: record) }
+            save: { [weak self] registration in await self?.save(registration, of: record) }
         )
         tokens[name] = made
         return made
     }
 
-    private func keep(_ registration: TokenRecords.Registration?, of url: String) async {
+    private func save(_ registration: TokenRecords.Registration?, of url: String) async {
         records.registrations[url] = registration
         await saveRecords()
     }

@@ -31,9 +31,9 @@ public struct RetryPolicy: Hashable, Sendable {
     public static let none = RetryPolicy(attempts: 1)
 
     /// Returns the delay after the attempt with this number, from 1; `nil` if no attempt remains.
-    func delay(after attempt: Int, asked: Duration?) -> Duration? {
+    func delay(after attempt: Int, requested: Duration?) -> Duration? {
         guard attempt < attempts else { return nil }
-        if let asked { return asked <= maximumDelay ? asked : nil }
+        if let requested { return requested <= maximumDelay ? requested : nil }
         var full = min(firstDelay, maximumDelay)
         for _ in 1..<attempt where full < maximumDelay {
             full = min(full + min(full, maximumDelay - full), maximumDelay)
@@ -59,8 +59,8 @@ struct Attempts {
     ///
     /// - Parameter asked: The delay that the service asks for, if it does.
     /// - Returns: False, at once, if no attempt remains or the next one would begin after the deadline.
-    mutating func next(after asked: Duration? = nil) async throws(ServiceFailure) -> Bool {
-        guard let delay = policy.delay(after: count, asked: asked),
+    mutating func next(after requested: Duration? = nil) async throws(ServiceFailure) -> Bool {
+        guard let delay = policy.delay(after: count, requested: requested),
             ContinuousClock.now - start + delay < policy.deadline
         else { return false }
         count += 1

@@ -15,18 +15,18 @@ public struct CATAnswer: Hashable, Sendable {
 extension CATGrant {
     /// Returns the answer that the token asks for if the claim of `refusal` fails; `nil` if it asks for none, or for one that is
     /// not supported.
-    public func answer(to refusal: GrantRefusal) -> CATAnswer? {
-        guard let claim = refusal.claim, let place = claims[.answers] else { return nil }
+    public func response(to refusal: GrantRefusal) -> CATAnswer? {
+        guard let claim = refusal.claim, let range = claims[.answers] else { return nil }
         let payload = payload
         do throws(ClaimFault) {
-            var reader = ClaimReader(payload.span.extracting(place))
+            var reader = ClaimReader(payload.span.extracting(range))
             for _ in 0..<(try reader.map(0...256)) {
                 let label = try reader.next().integer
                 guard label.map({ issuer.labels.meaning(of: ClaimLabel($0)) }) == claim else {
                     try reader.skip()
                     continue
                 }
-                return try reader.answer()
+                return try reader.readAnswer()
             }
         } catch {
             return nil
@@ -37,7 +37,7 @@ extension CATGrant {
 
 extension ClaimReader {
     /// Reads a status, and the header fields if there are some.
-    fileprivate mutating func answer() throws(ClaimFault) -> CATAnswer {
+    fileprivate mutating func readAnswer() throws(ClaimFault) -> CATAnswer {
         let count = try array(1...3)
         let status = Int(try unsigned(300...499))
         var location: String?

@@ -23,30 +23,30 @@ extension CATVerifier {
     ///   - token: The token as shown, at most ``maximumSize`` characters.
     ///   - facts: The facts of the request.
     ///   - now: The time of receipt.
-    public func explain(_ token: Span<UInt8>, _ facts: RequestFacts, at now: Timestamp) -> CATExplanation {
-        let verdict = verify(token, facts, at: now)
+    public func explain(_ token: Span<UInt8>, for facts: RequestFacts, at now: Timestamp) -> CATExplanation {
+        let verdict = verify(token, for: facts, at: now)
         var buffer = [UInt8](repeating: 0, count: COSEText.bufferSize)
         var output = buffer.mutableSpan
         guard case .success(let count) = COSEText.decode(token, into: &output) else {
             return CATExplanation(verdict: verdict, key: nil, claims: [])
         }
         let bytes = output.span.extracting(first: count)
-        guard case .verified(let key, let place) = settings.keys.verify(cose: bytes, format: .cat, at: now),
+        guard case .verified(let key, let range) = settings.keys.verify(cose: bytes, format: .cat, at: now),
             let profile = settings.profiles.first(where: { $0.issuer.name == key.issuer })
         else { return CATExplanation(verdict: verdict, key: nil, claims: []) }
         let explained = ClaimExplainer(settings: settings, profile: profile, now: now.millisecondsSince1970)
-        let claims = explained.claims(bytes.extracting(place), token, facts)
+        let claims = explained.claims(of: bytes.extracting(range), presentedAs: token, for: facts)
         return CATExplanation(verdict: verdict, key: key, claims: claims)
     }
 }
 
 /// An explainer of the claims of one token.
 struct ClaimExplainer {
-    package let settings: CATVerifier.Settings
-    package let profile: CATVerifier.Profile
-    package let now: Int64
+    let settings: CATVerifier.Settings
+    let profile: CATVerifier.Profile
+    let now: Int64
 
-    package func claims(_ payload: Span<UInt8>, _ token: Span<UInt8>, _ facts: RequestFacts) -> [ExplainedClaim] {
+    func claims(of payload: Span<UInt8>, presentedAs token: Span<UInt8>, for facts: RequestFacts) -> [ExplainedClaim] {
         let options = profile.issuer.options
         var explained: [ExplainedClaim] = []
         do throws(ClaimSet.Fault) {
@@ -61,7 +61,7 @@ struct ClaimExplainer {
                 now: now
             )
             for entry in ClaimExplainer.entries(payload) {
-                let (outcome, refusal) = outcome(entry, of: set, context, token, facts)
+                let (outcome, refusal) = outcome(of: entry, in: set, context: context, presentedAs: token, for: facts)
                 explained.append(
                     ExplainedClaim(
                         label: entry.label,
@@ -80,9 +80,9 @@ struct ClaimExplainer {
 
     /// An entry of the payload.
     private struct Entry {
-        package let label: Int64?
-        package let name: String
-        package let value: Range<Int>
+        let label: Int64?
+        let name: String
+        let value: Range<Int>
     }
 
     private static func entries(_ payload: Span<UInt8>) -> [Entry] {
@@ -94,7 +94,7 @@ struct ClaimExplainer {
                 let start = reader.position
                 try reader.skip()
                 var name = ""
-                if case .text(let place) = key { name = String(copying: payload.extracting(place)) }
+                if case .text(let range) = key { name = String(copying: payload.extracting(range)) }
                 entries.append(Entry(label: key.integer, name: name, value: start..<reader.position))
             }
         } catch {
@@ -104,11 +104,11 @@ struct ClaimExplainer {
     }
 
     private func outcome(
-        _ entry: Entry,
-        of set: ClaimSet,
-        _ context: borrowing CATContext,
-        _ token: Span<UInt8>,
-        _ facts: RequestFacts
+        of entry: Entry,
+        in set: ClaimSet,
+        context: borrowing CATContext,
+        presentedAs token: Span<UInt8>,
+        for facts: RequestFacts
     ) -> (ExplainedClaim.Outcome, GrantRefusal?) {
         let options = profile.issuer.options
         guard let label = entry.label, let claim = options.claim(label) else {
@@ -116,8 +116,8 @@ struct ClaimExplainer {
             guard isUnsettled, let label = entry.label else { return (.ignored, nil) }
             return (.fail, GrantRefusal(.claimUnsupported, claim: ClaimLabel(label)))
         }
-        if ClaimSet.isUnsupported(claim, context.payload.extracting(entry.value), options) {
-            return (.fail, set.refusal(.claimUnsupported, claim, context))
+        if ClaimSet.isUnsupported(claim, value: context.payload.extracting(entry.value), options: options) {
+            return (.fail, set.refusal(.claimUnsupported, by: claim, in: context))
         }
         var refusal: GrantRefusal?
         switch claim {
@@ -130,11 +130,17 @@ struct ClaimExplainer {
         case .renewal:
             guard case .malformed = set.renewal else { return (.notEvaluated, nil) }
             let isOwn = profile.issuer.isOwn
-            return isOwn ? (.fail, set.refusal(.renewalInvalid, claim, context)) : (.ignored, nil)
+            return isOwn ? (.fail, set.refusal(.renewalInvalid, by: claim, in: context)) : (.ignored, nil)
         case .confirmation:
             var obligations = GrantObligations()
-            refusal = set.proofRefusal(context, at: entry.value, token, facts, &obligations)
-        default: refusal = set.refusal(claim, at: entry.value, context, facts)
+            refusal = set.proofRefusal(
+                in: context,
+                at: entry.value,
+                presentedAs: token,
+                for: facts,
+                addingTo: &obligations
+            )
+        default: refusal = set.refusal(by: claim, at: entry.value, in: context, for: facts)
         }
         guard let refusal else { return (.pass, nil) }
         return (refusal.code == .contextMissing ? .notEvaluated : .fail, refusal)
@@ -143,12 +149,12 @@ struct ClaimExplainer {
 
 extension ClaimReader {
     /// Compiles the patterns that were read; those that are not supported are left out.
-    func compiledPatterns(_ payload: Span<UInt8>) -> [PlacedPattern] {
-        var compiled: [PlacedPattern] = []
+    func compiledPatterns(_ payload: Span<UInt8>) -> [LocatedPattern] {
+        var compiled: [LocatedPattern] = []
         for index in 0..<patterns.count {
-            let place = patterns.places[index]
-            guard let pattern = try? Pattern(payload.extracting(place)) else { continue }
-            compiled.append(PlacedPattern(start: place.lowerBound, pattern: pattern))
+            let range = patterns.ranges[index]
+            guard let pattern = try? Pattern(payload.extracting(range)) else { continue }
+            compiled.append(LocatedPattern(start: range.lowerBound, pattern: pattern))
         }
         return compiled
     }

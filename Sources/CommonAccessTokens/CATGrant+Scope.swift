@@ -13,10 +13,10 @@ extension CATGrant {
     public var exactPath: String? { path(.exact) }
 
     private func path(_ wanted: ValueMatch) -> String? {
-        guard let place = claims[.uri] else { return nil }
+        guard let range = claims[.uri] else { return nil }
         let payload = payload
         do throws(ClaimFault) {
-            var reader = ClaimReader(payload.span.extracting(place))
+            var reader = ClaimReader(payload.span.extracting(range))
             for _ in 0..<(try reader.map(1...256)) {
                 let component = try reader.integer()
                 for _ in 0..<(try reader.map(1...256)) {
@@ -26,7 +26,7 @@ extension CATGrant {
                         continue
                     }
                     let text = try reader.text(1...4096)
-                    return String(copying: payload.span.extracting(place).extracting(text))
+                    return String(copying: payload.span.extracting(range).extracting(text))
                 }
             }
             return nil
@@ -41,11 +41,11 @@ extension CATGrant {
     ///
     /// - Parameter path: A path in the folder, percent-encoded in normal form.
     package func isUniform(around path: Substring) -> Bool {
-        guard let place = claims[.uri] else { return true }
+        guard let range = claims[.uri] else { return true }
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let folder = slash.map { path.utf8.distance(from: path.startIndex, to: $0) + 1 }
         let payload = payload
-        var walker = ItemWalker(payload.span, at: place)
+        var walker = ItemWalker(payload.span, at: range)
         for _ in 0..<walker.count() {
             let component = walker.integer()
             for _ in 0..<walker.count() {
@@ -65,10 +65,10 @@ extension ClaimSet {
     /// True if a claim depends on more than time, method, host, path and query of a request.
     func areBoundToClient(_ payload: Span<UInt8>) -> Bool {
         for claim in CATClaim.allCases where !claim.isForAllClients && self[claim] != nil { return true }
-        guard let place = self[.uri] else { return false }
+        guard let range = self[.uri] else { return false }
         let unbound: Set<Int64> = [URIComponent.scheme, .port].reduce(into: []) { $0.insert(Int64($1.rawValue)) }
         do throws(ClaimFault) {
-            var reader = ClaimReader(payload.extracting(place))
+            var reader = ClaimReader(payload.extracting(range))
             for _ in 0..<(try reader.map(1...256)) {
                 if unbound.contains(try reader.integer()) { return true }
                 try reader.skip()

@@ -16,7 +16,7 @@ public final class CATGrant: PlaybackGrant {
     /// The claims as they were signed.
     public let payload: [UInt8]
     package let claims: ClaimSet
-    package let patterns: [PlacedPattern]
+    package let patterns: [LocatedPattern]
     /// True if the answer depends on more than time, method, host, path and query of a request, such as the client's address:
     /// an answer for one request must not be reused for another.
     public let isBoundToClient: Bool
@@ -64,9 +64,9 @@ public final class CATGrant: PlaybackGrant {
 
     /// The renewal of the token; `nil` if it is not renewable.
     public var renewal: CATRenewal? {
-        guard case .valid = claims.renewal, let place = claims[.renewal] else { return nil }
+        guard case .valid = claims.renewal, let range = claims[.renewal] else { return nil }
         let payload = payload
-        return CATRenewal(payload.span.extracting(place))
+        return CATRenewal(payload.span.extracting(range))
     }
 
     /// True if the token is good for one use.
@@ -87,18 +87,18 @@ public final class CATGrant: PlaybackGrant {
     ///
     /// - Parameter index: A number below ``tagCount``.
     public func tag(_ index: Int) -> SubjectTag? {
-        guard 0..<tagCount ~= index, let place = claims[.revocation] else { return nil }
+        guard 0..<tagCount ~= index, let range = claims[.revocation] else { return nil }
         let payload = payload
         // A head of two bytes and the time stand before the tags.
-        let start = place.lowerBound + 10 + 16 * index
+        let start = range.lowerBound + 10 + 16 * index
         return SubjectTag(payload.span.extracting(start..<start + 16))
     }
 
     /// The issue time of the media token, which revocations are compared with; `nil` if the token cannot be revoked.
     public var mediaTokenIssued: Timestamp? {
-        guard let place = claims[.revocation] else { return nil }
+        guard let range = claims[.revocation] else { return nil }
         var time: UInt64 = 0
-        for index in place.lowerBound + 2..<place.lowerBound + 10 { time = time << 8 | UInt64(payload[index]) }
+        for index in range.lowerBound + 2..<range.lowerBound + 10 { time = time << 8 | UInt64(payload[index]) }
         return Timestamp(millisecondsSince1970: Int64(bitPattern: time))
     }
 
@@ -107,16 +107,16 @@ public final class CATGrant: PlaybackGrant {
     public var profileName: String? { string(.profile).map { String(decoding: $0, as: UTF8.self) } }
 
     private func sixteenBytes<Value: SixteenBytes>(_ claim: CATClaim) -> Value? {
-        guard let place = claims[claim] else { return nil }
+        guard let range = claims[claim] else { return nil }
         let payload = payload
         // A head of one byte stands before the value.
-        return Value(payload.span.extracting(place.lowerBound + 1..<place.upperBound))
+        return Value(payload.span.extracting(range.lowerBound + 1..<range.upperBound))
     }
 
     private func string(_ claim: CATClaim) -> [UInt8]? {
-        guard let place = claims[claim] else { return nil }
+        guard let range = claims[claim] else { return nil }
         let payload = payload
-        var walker = ItemWalker(payload.span, at: place)
+        var walker = ItemWalker(payload.span, at: range)
         return [UInt8](copying: payload.span.extracting(walker.string()))
     }
 }

@@ -153,8 +153,8 @@ extension CATRenewal {
 
 extension ClaimReader {
     fileprivate mutating func string() throws(ClaimFault) -> String {
-        let place = try text(1...256)
-        return String(copying: source.extracting(place))
+        let range = try text(1...256)
+        return String(copying: source.extracting(range))
     }
 
     fileprivate mutating func strings() throws(ClaimFault) -> [String] {

@@ -8,7 +8,7 @@ public import Keys
 /// A verifier of Common Access Tokens (CTA-5007): every restriction is evaluated, or the token is refused by its name.
 ///
 /// A check has two halves. ``authenticate(_:at:)`` decodes the token and checks its signature, and its answer may be cached
-/// under the bytes of the token. ``judge(_:shownAs:_:at:)`` evaluates the restrictions for one request, on every call, and
+/// under the bytes of the token. ``judge(_:presentedAs:_:at:)`` evaluates the restrictions for one request, on every call, and
 /// allocates nothing for the usual ones. What only stores can answer comes back as ``GrantObligations``.
 ///
 /// ```swift
@@ -99,8 +99,8 @@ public struct CATVerifier: Sendable {
     ///   - now: The time of receipt.
     public func judge(
         _ grant: CATGrant,
-        shownAs token: Span<UInt8>,
-        _ facts: RequestFacts,
+        presentedAs token: Span<UInt8>,
+        for facts: RequestFacts,
         at now: Timestamp
     ) -> GrantVerdict {
         guard grant.key.isValid(at: now) else { return .refused(GrantRefusal(.keyUnknown)) }
@@ -112,7 +112,7 @@ public struct CATVerifier: Sendable {
             settings: settings,
             now: now.millisecondsSince1970
         )
-        return grant.claims.verdict(context, token, facts)
+        return grant.claims.verdict(in: context, presentedAs: token, for: facts)
     }
 
     /// Checks a token for a request: authenticates and judges it, without keeping anything.
@@ -121,7 +121,7 @@ public struct CATVerifier: Sendable {
     ///   - token: The token as shown, at most ``maximumSize`` characters.
     ///   - facts: The facts of the request.
     ///   - now: The time of receipt.
-    public func verify(_ token: Span<UInt8>, _ facts: RequestFacts, at now: Timestamp) -> GrantVerdict {
+    public func verify(_ token: Span<UInt8>, for facts: RequestFacts, at now: Timestamp) -> GrantVerdict {
         do throws(CATFault) {
             return try open(token, at: now) { opened, payload in
                 let context = CATContext(
@@ -131,7 +131,7 @@ public struct CATVerifier: Sendable {
                     settings: settings,
                     now: now.millisecondsSince1970
                 )
-                return opened.claims.verdict(context, token, facts)
+                return opened.claims.verdict(in: context, presentedAs: token, for: facts)
             }
         } catch {
             return .refused(error.refusal)
@@ -143,8 +143,8 @@ public struct CATVerifier: Sendable {
 package struct CATFault: Error {
     package let refusal: GrantRefusal
 
-    init(_ code: GrantCode, _ claim: ClaimLabel? = nil) {
-        refusal = GrantRefusal(code, claim.map { .claim($0) })
+    init(_ code: GrantCode, claim: ClaimLabel? = nil) {
+        refusal = GrantRefusal(code, detail: claim.map { .claim($0) })
     }
 }
 
@@ -153,7 +153,7 @@ package struct OpenedToken {
     package let key: TokenKey
     package let profile: CATVerifier.Profile
     package let claims: ClaimSet
-    package let patterns: [PlacedPattern]
+    package let patterns: [LocatedPattern]
 }
 
 extension CATVerifier {
@@ -161,24 +161,24 @@ extension CATVerifier {
     package func open<Outcome>(
         _ token: Span<UInt8>,
         at now: Timestamp,
-        _ body: (OpenedToken, Span<UInt8>) -> Outcome
+        body: (OpenedToken, Span<UInt8>) -> Outcome
     ) throws(CATFault) -> Outcome {
         // Usual tokens have 250 bytes; clearing room for the largest takes longer than decoding them.
         guard token.count <= 1024 else {
             var buffer: [4128 of UInt8] = .init(repeating: 0)
             var output = buffer.mutableSpan
-            return try open(token, into: &output, at: now, body)
+            return try open(token, into: &output, at: now, body: body)
         }
         var buffer: [800 of UInt8] = .init(repeating: 0)
         var output = buffer.mutableSpan
-        return try open(token, into: &output, at: now, body)
+        return try open(token, into: &output, at: now, body: body)
     }
 
     private func open<Outcome>(
         _ token: Span<UInt8>,
         into output: inout MutableSpan<UInt8>,
         at now: Timestamp,
-        _ body: (OpenedToken, Span<UInt8>) -> Outcome
+        body: (OpenedToken, Span<UInt8>) -> Outcome
     ) throws(CATFault) -> Outcome {
         let count: Int
         switch COSEText.decode(token, into: &output) {
@@ -187,15 +187,15 @@ extension CATVerifier {
         }
         let bytes = output.span.extracting(first: count)
         switch settings.keys.verify(cose: bytes, format: .cat, at: now) {
-        case .verified(let key, let place):
-            let payload = bytes.extracting(place)
-            return body(try read(payload, by: signer(token, bytes, by: key, at: now)), payload)
+        case .verified(let key, let range):
+            let payload = bytes.extracting(range)
+            return body(try read(payload, by: signer(of: token, bytes: bytes, by: key, at: now)), payload)
         case .refused(let refusal): throw CATFault(GrantCode(refusal))
         }
     }
 
     /// Returns the key that made the code or signature: of several issuers with the same key, that of the token's own.
-    private func signer(_ token: Span<UInt8>, _ bytes: Span<UInt8>, by key: TokenKey, at now: Timestamp) -> TokenKey {
+    private func signer(of token: Span<UInt8>, bytes: Span<UInt8>, by key: TokenKey, at now: Timestamp) -> TokenKey {
         guard settings.hasSharedKeys, let name = try? UnverifiedCAT(token).issuer, !name.hasSameBytes(as: key.issuer),
             case .verified(let other, _) = settings.keys.verify(cose: bytes, format: .cat, at: now, issuer: name)
         else { return key }
@@ -205,7 +205,7 @@ extension CATVerifier {
     /// Reads a payload, and checks what is the same for every request.
     private func read(_ payload: Span<UInt8>, by key: TokenKey) throws(CATFault) -> OpenedToken {
         guard let profile = settings.profiles.first(where: { $0.issuer.name == key.issuer }) else {
-            throw CATFault(.issuerRefused, .issuer)
+            throw CATFault(.issuerRefused, claim: .issuer)
         }
         let (claims, patterns) = try read(payload, of: profile)
         return OpenedToken(key: key, profile: profile, claims: claims, patterns: patterns)
@@ -215,46 +215,50 @@ extension CATVerifier {
     package func read(
         _ payload: Span<UInt8>,
         of profile: Profile
-    ) throws(CATFault) -> (claims: ClaimSet, patterns: [PlacedPattern]) {
+    ) throws(CATFault) -> (claims: ClaimSet, patterns: [LocatedPattern]) {
         let issuer = profile.issuer
         var reader = ClaimReader(payload)
         let claims: ClaimSet
         do throws(ClaimSet.Fault) {
             claims = try ClaimSet(from: &reader, issuer.options)
         } catch {
-            throw CATFault(error.fault.code, error.claim.map { issuer.labels.meaning(of: $0) })
+            throw CATFault(error.fault.code, claim: error.claim.map { issuer.labels.meaning(of: $0) })
         }
         do throws(ClaimFault) { try reader.finish() } catch { throw CATFault(error.code) }
-        if let place = claims[.issuer] {
-            var walker = ItemWalker(payload, at: place)
+        if let range = claims[.issuer] {
+            var walker = ItemWalker(payload, at: range)
             let isSame = payload.extracting(walker.string()).hasSameBytes(as: issuer.nameBytes.span)
-            guard isSame else { throw CATFault(.issuerRefused, .issuer) }
+            guard isSame else { throw CATFault(.issuerRefused, claim: .issuer) }
         } else if !issuer.isNameOptional {
-            throw CATFault(.issuerRefused, .issuer)
+            throw CATFault(.issuerRefused, claim: .issuer)
         }
-        guard claims.version == 1 else { throw CATFault(.versionUnsupported, .version) }
+        guard claims.version == 1 else { throw CATFault(.versionUnsupported, claim: .version) }
         if let unsupported = claims.unsupported {
-            throw CATFault(.claimUnsupported, issuer.labels.meaning(of: unsupported))
+            throw CATFault(.claimUnsupported, claim: issuer.labels.meaning(of: unsupported))
         }
-        if case .malformed = claims.renewal, issuer.isOwn { throw CATFault(.renewalInvalid, .renewal) }
-        guard claims.expires != nil || !issuer.requiresExpiration else { throw CATFault(.malformed, .expiration) }
-        return (claims, try compile(reader.patterns.places, reader.patterns.count, in: payload, of: claims))
+        if case .malformed = claims.renewal, issuer.isOwn { throw CATFault(.renewalInvalid, claim: .renewal) }
+        guard claims.expires != nil || !issuer.requiresExpiration else {
+            throw CATFault(.malformed, claim: .expiration)
+        }
+        return (claims, try compile(reader.patterns.ranges, count: reader.patterns.count, in: payload, of: claims))
     }
 
     private func compile(
-        _ places: [4 of Range<Int>],
-        _ count: Int,
+        _ ranges: [4 of Range<Int>],
+        count: Int,
         in payload: Span<UInt8>,
         of claims: ClaimSet
-    ) throws(CATFault) -> [PlacedPattern] {
-        var patterns: [PlacedPattern] = []
+    ) throws(CATFault) -> [LocatedPattern] {
+        var patterns: [LocatedPattern] = []
         for index in 0..<count {
-            let place = places[index]
+            let range = ranges[index]
             do throws(Pattern.Fault) {
-                patterns.append(PlacedPattern(start: place.lowerBound, pattern: try Pattern(payload.extracting(place))))
+                patterns.append(
+                    LocatedPattern(start: range.lowerBound, pattern: try Pattern(payload.extracting(range)))
+                )
             } catch {
-                let isInHeaders = claims[.headers].map { $0.contains(place.lowerBound) } ?? false
-                throw CATFault(ClaimFault(error).code, isInHeaders ? .headers : .uri)
+                let isInHeaders = claims[.headers].map { $0.contains(range.lowerBound) } ?? false
+                throw CATFault(ClaimFault(error).code, claim: isInHeaders ? .headers : .uri)
             }
         }
         return patterns

@@ -6,7 +6,7 @@ internal import Encodings
 /// A writer of CBOR as text for people, in the diagnostic notation of RFC 8949 §8.
 enum CBORDiagnostic {
     /// Returns an item in one line, or `malformed` if it is no strict CBOR.
-    package static func text(_ item: Span<UInt8>) -> String {
+    static func text(_ item: Span<UInt8>) -> String {
         var text: [UInt8] = []
         do throws(ClaimFault) {
             var reader = ClaimReader(item)
@@ -21,8 +21,8 @@ enum CBORDiagnostic {
         switch try reader.next() {
         case .unsigned(let number): text += String(number).utf8
         case .negative(let number): text += String(-1 - Int128(number)).utf8
-        case .bytes(let place): text += "h'\([UInt8](copying: reader.source.extracting(place)).hexadecimal)'".utf8
-        case .text(let place): JSON.write(String(copying: reader.source.extracting(place)), to: &text)
+        case .bytes(let range): text += "h'\([UInt8](copying: reader.source.extracting(range)).hexadecimal)'".utf8
+        case .text(let range): JSON.write(String(copying: reader.source.extracting(range)), to: &text)
         case .array(let count):
             text += "[".utf8
             for index in 0..<count {

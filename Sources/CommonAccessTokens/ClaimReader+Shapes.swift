@@ -9,7 +9,7 @@ internal import RequestTargets
 
 extension ClaimReader {
     /// Checks the value of a claim that has no number to keep.
-    package mutating func check(_ claim: CATClaim) throws(ClaimFault) {
+    mutating func check(_ claim: CATClaim) throws(ClaimFault) {
         switch claim {
         case .issuer: _ = try text(1...256)
         case .subject: _ = try text(0...4096)
@@ -86,7 +86,7 @@ extension ClaimReader {
 
     private func checkGeohash(_ range: Range<Int>) throws(ClaimFault) {
         guard 1...12 ~= range.count else { throw .malformed }
-        for place in range where !source[place].isGeohashDigit { throw .malformed }
+        for index in range where !source[index].isGeohashDigit { throw .malformed }
     }
 
     private mutating func checkRejection() throws(ClaimFault) {
@@ -167,7 +167,7 @@ extension ClaimReader {
         guard count <= 16 else { throw .tooLarge }
         for _ in 0..<count {
             let name = try text(1...64)
-            for place in name where !source[place].isTokenCharacter { throw .malformed }
+            for index in name where !source[index].isTokenCharacter { throw .malformed }
             guard !HeaderRule.isUnreliable(source.extracting(name)) else { throw .unsupported }
             try checkMatches()
         }
@@ -218,10 +218,10 @@ extension ClaimReader {
             case 2: times.deadline = Int64(try number(0...1e15) * 1000)
             case 3:
                 let name = try text(1...128)
-                for place in name where !source[place].isTokenCharacter { throw .malformed }
+                for index in name where !source[index].isTokenCharacter { throw .malformed }
             case 4:
                 let name = try text(1...64)
-                for place in name where !source[place].isTokenCharacter { throw .malformed }
+                for index in name where !source[index].isTokenCharacter { throw .malformed }
             case 5: for _ in 0..<(try array(0...16)) { _ = try text(1...256) }
             case 6: for _ in 0..<(try array(0...16)) { _ = try text(1...256) }
             case 7:

@@ -40,7 +40,7 @@ package enum ClaimFault: Error {
 struct ClaimReader: ~Copyable, ~Escapable {
     private var reader: CBORReader
     /// The bytes that the places of strings are in.
-    package let source: Span<UInt8>
+    let source: Span<UInt8>
 
     @_lifetime(copy bytes)
     init(_ bytes: Span<UInt8>) {
@@ -52,37 +52,37 @@ struct ClaimReader: ~Copyable, ~Escapable {
     /// True if a set in a composite has a claim that is not evaluated here.
     var hasUnsupportedSet = false
     /// The places of the patterns, and their number.
-    package private(set) var patterns: (places: [4 of Range<Int>], count: Int) = (.init(repeating: 0..<0), 0)
+    private(set) var patterns: (ranges: [4 of Range<Int>], count: Int) = (.init(repeating: 0..<0), 0)
 
     /// The position of the next item.
-    package var position: Int { reader.position }
+    var position: Int { reader.position }
     /// The number of arrays and maps around the next item.
-    package var depth: Int { reader.depth }
+    var depth: Int { reader.depth }
     /// True if a float was read that fits in fewer bits.
-    package var hasLongFloat: Bool { reader.hasLongFloat }
+    var hasLongFloat: Bool { reader.hasLongFloat }
 
     /// Reads the next item or the head of it.
-    package mutating func next() throws(ClaimFault) -> CBORHead {
+    mutating func next() throws(ClaimFault) -> CBORHead {
         do throws(CBORFault) { return try reader.next() } catch { throw ClaimFault(error) }
     }
 
     /// Reads the next item with everything in it.
-    package mutating func skip() throws(ClaimFault) {
+    mutating func skip() throws(ClaimFault) {
         do throws(CBORFault) { try reader.skip() } catch { throw ClaimFault(error) }
     }
 
     /// Reads what belongs to a head that ``next()`` returned.
-    package mutating func skip(contentsOf head: CBORHead) throws(ClaimFault) {
+    mutating func skip(contentsOf head: CBORHead) throws(ClaimFault) {
         do throws(CBORFault) { try reader.skip(contentsOf: head) } catch { throw ClaimFault(error) }
     }
 
     /// Reads up to the end of the array or map that made the depth greater than `depth`.
-    package mutating func skip(toDepth depth: Int) throws(ClaimFault) {
+    mutating func skip(toDepth depth: Int) throws(ClaimFault) {
         while reader.depth > depth { _ = try next() }
     }
 
     /// Checks that exactly one item was read.
-    package mutating func finish() throws(ClaimFault) {
+    mutating func finish() throws(ClaimFault) {
         do throws(CBORFault) { try reader.finish() } catch { throw ClaimFault(error) }
     }
 
@@ -104,9 +104,9 @@ struct ClaimReader: ~Copyable, ~Escapable {
     }
 
     /// Keeps the place of a pattern.
-    mutating func addPattern(_ place: Range<Int>) throws(ClaimFault) {
-        guard patterns.count < 4, place.count <= Pattern.maximumSize else { throw .tooLarge }
-        patterns.places[patterns.count] = place
+    mutating func addPattern(_ range: Range<Int>) throws(ClaimFault) {
+        guard patterns.count < 4, range.count <= Pattern.maximumSize else { throw .tooLarge }
+        patterns.ranges[patterns.count] = range
         patterns.count += 1
     }
 
@@ -121,49 +121,49 @@ struct ClaimReader: ~Copyable, ~Escapable {
     // MARK: Types
 
     /// Reads a text of `length` bytes. Returns its place.
-    package mutating func text(_ length: ClosedRange<Int>) throws(ClaimFault) -> Range<Int> {
+    mutating func text(_ length: ClosedRange<Int>) throws(ClaimFault) -> Range<Int> {
         guard case .text(let range) = try next(), length ~= range.count else { throw .malformed }
         return range
     }
 
     /// Reads a byte string of `length` bytes. Returns its place.
-    package mutating func bytes(_ length: ClosedRange<Int>) throws(ClaimFault) -> Range<Int> {
+    mutating func bytes(_ length: ClosedRange<Int>) throws(ClaimFault) -> Range<Int> {
         guard case .bytes(let range) = try next(), length ~= range.count else { throw .malformed }
         return range
     }
 
     /// Reads the head of an array of `count` elements.
-    package mutating func array(_ count: ClosedRange<Int>) throws(ClaimFault) -> Int {
+    mutating func array(_ count: ClosedRange<Int>) throws(ClaimFault) -> Int {
         guard case .array(let elements) = try next(), count ~= elements else { throw .malformed }
         return elements
     }
 
     /// Reads the head of a map of `count` entries.
-    package mutating func map(_ count: ClosedRange<Int>) throws(ClaimFault) -> Int {
+    mutating func map(_ count: ClosedRange<Int>) throws(ClaimFault) -> Int {
         guard case .map(let entries) = try next(), count ~= entries else { throw .malformed }
         return entries
     }
 
     /// Reads an unsigned integer within `range`.
-    package mutating func unsigned(_ range: ClosedRange<UInt64>) throws(ClaimFault) -> UInt64 {
+    mutating func unsigned(_ range: ClosedRange<UInt64>) throws(ClaimFault) -> UInt64 {
         guard case .unsigned(let value) = try next(), range ~= value else { throw .malformed }
         return value
     }
 
     /// Reads an integer, such as a key.
-    package mutating func integer() throws(ClaimFault) -> Int64 {
+    mutating func integer() throws(ClaimFault) -> Int64 {
         guard let value = try next().integer else { throw .malformed }
         return value
     }
 
     /// Reads an integer or a float.
-    package mutating func number(_ range: ClosedRange<Double>) throws(ClaimFault) -> Double {
+    mutating func number(_ range: ClosedRange<Double>) throws(ClaimFault) -> Double {
         guard let value = Self.number(try next()), range ~= value else { throw .malformed }
         return value
     }
 
     /// Reads a time in seconds. Returns it in milliseconds: rounded up if `roundsUp`, otherwise down.
-    package mutating func time(roundsUp: Bool = false) throws(ClaimFault) -> Int64 {
+    mutating func time(roundsUp: Bool = false) throws(ClaimFault) -> Int64 {
         let head = try next()
         if case .unsigned(let seconds) = head {
             guard seconds <= Self.latestSeconds else { throw .malformed }

@@ -14,22 +14,22 @@ extension ClaimSet {
     ]
 
     func compositeRefusal(
-        _ composite: CATClaim,
-        _ context: borrowing CATContext,
-        _ place: Range<Int>,
-        _ facts: RequestFacts
+        by composite: CATClaim,
+        in context: borrowing CATContext,
+        at range: Range<Int>,
+        for facts: RequestFacts
     ) -> GrantRefusal? {
         // The first refusal, and the first because of an unknown fact.
         var (first, unknown): (GrantRefusal?, GrantRefusal?)
         var options = context.profile.options
         options.isNested = true
-        options.base = place.lowerBound
+        options.base = range.lowerBound
         do throws(ClaimFault) {
-            var reader = ClaimReader(context.payload.extracting(place))
+            var reader = ClaimReader(context.payload.extracting(range))
             for _ in 0..<(try reader.array(1...64)) {
                 let set: ClaimSet
                 do throws(Fault) { set = try ClaimSet(from: &reader, options) } catch { throw error.fault }
-                let refusal = set.nestedRefusal(context, facts)
+                let refusal = set.nestedRefusal(in: context, for: facts)
                 switch (composite, refusal) {
                 case (.or, nil): return nil
                 case (.nor, nil): return set.exclusion(context)
@@ -39,7 +39,7 @@ extension ClaimSet {
                 }
             }
         } catch {
-            return refusal(error.code, composite, context)
+            return refusal(error.code, by: composite, in: context)
         }
         switch composite {
         case .or: return unknown ?? first
@@ -49,11 +49,11 @@ extension ClaimSet {
         }
     }
 
-    private func nestedRefusal(_ context: borrowing CATContext, _ facts: RequestFacts) -> GrantRefusal? {
+    private func nestedRefusal(in context: borrowing CATContext, for facts: RequestFacts) -> GrantRefusal? {
         if let unsupported { return GrantRefusal(.claimUnsupported, claim: unsupported) }
         for claim in Self.nested {
-            guard let place = self[claim] else { continue }
-            if let refusal = refusal(claim, at: place, context, facts) { return refusal }
+            guard let range = self[claim] else { continue }
+            if let refusal = refusal(by: claim, at: range, in: context, for: facts) { return refusal }
         }
         return nil
     }
@@ -61,17 +61,19 @@ extension ClaimSet {
     /// Returns the refusal because this set holds, and must not: by the code of its first restriction.
     private func exclusion(_ context: borrowing CATContext) -> GrantRefusal {
         for claim in Self.nested where self[claim] != nil {
-            return refusal(claim.mismatch, claim, context)
+            return refusal(claim.mismatch, by: claim, in: context)
         }
-        return refusal(.claimUnsupported, .nor, context)
+        return refusal(.claimUnsupported, by: .nor, in: context)
     }
 
     /// Checks that each claim of `crit` is present and evaluated.
-    func criticalRefusal(_ context: borrowing CATContext, _ place: Range<Int>) -> GrantRefusal? {
-        var walker = ItemWalker(context.payload, at: place)
+    func criticalRefusal(in context: borrowing CATContext, at range: Range<Int>) -> GrantRefusal? {
+        var walker = ItemWalker(context.payload, at: range)
         for _ in 0..<walker.count() {
             let (kind, value) = walker.head()
-            guard kind == .unsigned || kind == .negative else { return refusal(.claimUnsupported, .critical, context) }
+            guard kind == .unsigned || kind == .negative else {
+                return refusal(.claimUnsupported, by: .critical, in: context)
+            }
             let number = Int64(truncatingIfNeeded: value)
             let label = kind == .negative ? -1 - number : number
             guard let claim = context.profile.labels.claim(label), self[claim] != nil else {

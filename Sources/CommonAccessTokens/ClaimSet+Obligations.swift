@@ -11,17 +11,17 @@ extension ClaimSet {
     /// Returns the refusal of a token whose obligations the caller cannot meet, or `nil`.
     func unmetObligation(_ context: borrowing CATContext) -> GrantRefusal? {
         if self[.rejection] != nil, !context.policy.hasRejectionList {
-            return refusal(.claimUnsupported, .rejection, context)
+            return refusal(.claimUnsupported, by: .rejection, in: context)
         }
         switch replay {
         case 1:
             // Without a store, a replay cannot be excluded; without identity and end, none can be recorded.
             guard context.policy.hasReplayStore, self[.identifier] != nil, expires != nil else {
-                return refusal(.replayed, .replay, context)
+                return refusal(.replayed, by: .replay, in: context)
             }
         case 2:
             guard context.policy.hasReuseDetector, self[.identifier] != nil, expires != nil else {
-                return refusal(.claimUnsupported, .replay, context)
+                return refusal(.claimUnsupported, by: .replay, in: context)
             }
         default: break
         }
@@ -31,22 +31,22 @@ extension ClaimSet {
     /// Adds the obligations of a token that allows a request. Returns false if OpenSSL fails.
     func addObligations(
         to obligations: inout GrantObligations,
-        _ context: borrowing CATContext,
-        _ facts: RequestFacts
+        in context: borrowing CATContext,
+        for facts: RequestFacts
     ) -> Bool {
-        if let place = self[.rejection] { obligations.rejection = rejection(context, place) }
+        if let range = self[.rejection] { obligations.rejection = rejection(in: context, at: range) }
         if replay > 0, let expires {
             guard let key = identity(context.payload) else { return false }
             let until = Timestamp(millisecondsSince1970: expires)
             obligations.use = .init(key: key, until: until, isWatched: replay == 2)
         }
-        obligations.isRenewalDue = isRenewalDue(context, facts)
+        obligations.isRenewalDue = isRenewalDue(in: context, for: facts)
         return true
     }
 
-    private func rejection(_ context: borrowing CATContext, _ place: Range<Int>) -> GrantObligations.Rejection? {
+    private func rejection(in context: borrowing CATContext, at range: Range<Int>) -> GrantObligations.Rejection? {
         do throws(ClaimFault) {
-            var reader = ClaimReader(context.payload.extracting(place))
+            var reader = ClaimReader(context.payload.extracting(range))
             let count = try reader.array(2...3)
             let probability = try reader.number(0...1)
             let id = try reader.bytes(1...64)
@@ -63,20 +63,20 @@ extension ClaimSet {
 
     /// The identity of a token with `cti`: SHA-256 of the length of `iss` in two bytes, `iss`, and `cti`.
     package func identity(_ payload: Span<UInt8>) -> SHA256Digest? {
-        guard let place = self[.identifier] else { return nil }
+        guard let range = self[.identifier] else { return nil }
         var issuer: [UInt8] = []
-        if let place = self[.issuer] {
-            var walker = ItemWalker(payload, at: place)
+        if let range = self[.issuer] {
+            var walker = ItemWalker(payload, at: range)
             issuer = [UInt8](copying: payload.extracting(walker.string()))
         }
         var message = [UInt8(truncatingIfNeeded: issuer.count >> 8), UInt8(truncatingIfNeeded: issuer.count)] + issuer
-        var walker = ItemWalker(payload, at: place)
+        var walker = ItemWalker(payload, at: range)
         message.append(copying: payload.extracting(walker.string()))
         return SHA256.fingerprint(message)
     }
 
     /// True if the request may get a renewed token: it is in the window, of a method that reads, and the session goes on.
-    private func isRenewalDue(_ context: borrowing CATContext, _ facts: RequestFacts) -> Bool {
+    private func isRenewalDue(in context: borrowing CATContext, for facts: RequestFacts) -> Bool {
         guard case .valid(let times) = renewal, let expires, context.now >= times.start(end: expires) else {
             return false
         }

@@ -25,7 +25,7 @@ package struct ClaimSet {
     /// The number of claims that are not registered and were ignored.
     package private(set) var ignored = 0
 
-    private var places: [34 of Place] = .init(repeating: Place())
+    private var extents: [34 of Extent] = .init(repeating: Extent())
 
     /// The state of `catr`.
     package enum Renewal {
@@ -35,9 +35,9 @@ package struct ClaimSet {
     }
 
     /// A range of bytes; empty if the claim is absent. No payload has more than 4,096.
-    private struct Place {
-        package var start: UInt16 = 0
-        package var end: UInt16 = 0
+    private struct Extent {
+        var start: UInt16 = 0
+        var end: UInt16 = 0
     }
 
     /// A claim that is refused when it is read.
@@ -66,14 +66,14 @@ package struct ClaimSet {
 
     /// Returns the place of a claim's value in the payload, or `nil` if the claim is absent.
     subscript(claim: CATClaim) -> Range<Int>? {
-        let place = places[claim.rawValue]
-        return place.end == 0 ? nil : Int(place.start)..<Int(place.end)
+        let extent = extents[claim.rawValue]
+        return extent.end == 0 ? nil : Int(extent.start)..<Int(extent.end)
     }
 
     /// True if a claim holds sets of claims.
     var hasComposites: Bool {
-        places[CATClaim.or.rawValue].end | places[CATClaim.nor.rawValue].end | places[CATClaim.and.rawValue].end
-            | places[CATClaim.critical.rawValue].end != 0
+        extents[CATClaim.or.rawValue].end | extents[CATClaim.nor.rawValue].end | extents[CATClaim.and.rawValue].end
+            | extents[CATClaim.critical.rawValue].end != 0
     }
 
     /// Reads the map of claims at the reader's position.
@@ -92,7 +92,7 @@ package struct ClaimSet {
                     continue
                 }
                 label = ClaimLabel(number)
-                try readEntry(number, from: &reader, options, depth: depth)
+                try readEntry(number, from: &reader, options: options, depth: depth)
             } catch {
                 throw Fault(fault: error, claim: label)
             }
@@ -102,14 +102,14 @@ package struct ClaimSet {
     private init() {}
 
     /// Returns true if the value of a claim, which is well-formed, is not evaluated here.
-    package static func isUnsupported(_ claim: CATClaim, _ value: Span<UInt8>, _ options: Options) -> Bool {
+    package static func isUnsupported(_ claim: CATClaim, value: Span<UInt8>, options: Options) -> Bool {
         var set = ClaimSet()
         var reader = ClaimReader(value)
         do throws(ClaimFault) {
-            try set.readValue(claim, from: &reader, options)
+            try set.readValue(of: claim, from: &reader, options: options)
             for index in 0..<reader.patterns.count {
                 do throws(Pattern.Fault) {
-                    _ = try Pattern(value.extracting(reader.patterns.places[index]))
+                    _ = try Pattern(value.extracting(reader.patterns.ranges[index]))
                 } catch {
                     throw ClaimFault(error)
                 }
@@ -123,7 +123,7 @@ package struct ClaimSet {
     private mutating func readEntry(
         _ label: Int64,
         from reader: inout ClaimReader,
-        _ options: Options,
+        options: Options,
         depth: Int
     ) throws(ClaimFault) {
         guard let claim = options.claim(label)
@@ -133,14 +133,14 @@ package struct ClaimSet {
             return
         }
         // A renamed claim could stand beside the registered one, of which only the last would be evaluated.
-        guard places[claim.rawValue].end == 0 else { throw .malformed }
+        guard extents[claim.rawValue].end == 0 else { throw .malformed }
         let start = reader.position
         do throws(ClaimFault) {
             guard !options.isNested || claim.isComposable else {
                 try reader.skip()
                 throw .unsupported
             }
-            try readValue(claim, from: &reader, options)
+            try readValue(of: claim, from: &reader, options: options)
         } catch {
             // Wrong types and limits come before claims that are not evaluated.
             guard error == .unsupported else { throw error }
@@ -150,13 +150,13 @@ package struct ClaimSet {
         guard let start = UInt16(exactly: options.base + start),
             let end = UInt16(exactly: options.base + reader.position)
         else { throw .tooLarge }
-        places[claim.rawValue] = Place(start: start, end: end)
+        extents[claim.rawValue] = Extent(start: start, end: end)
     }
 
     private mutating func readValue(
-        _ claim: CATClaim,
+        of claim: CATClaim,
         from reader: inout ClaimReader,
-        _ options: Options
+        options: Options
     ) throws(ClaimFault) {
         switch claim {
         case .expiration: expires = try reader.time()

@@ -11,7 +11,7 @@ enum HeaderRule {
     static func isUnreliable(_ name: Span<UInt8>) -> Bool {
         var lower: [64 of UInt8] = .init(repeating: 0)
         guard name.count <= 64 else { return true }
-        for place in name.indices { lower[place] = name[place].lowercasedASCII }
+        for index in name.indices { lower[index] = name[index].lowercasedASCII }
         let name = lower.span.extracting(first: name.count)
         for prefix in prefixes where name.contains(prefix.utf8.span, at: 0) { return true }
         for other in names where name.hasSameBytes(as: other.utf8.span) { return true }
@@ -26,7 +26,7 @@ enum HeaderRule {
     ]
 
     /// Returns the value of a field that occurs in lines: joined, and without blanks around it.
-    package static func value(_ lines: [Substring]) -> Substring {
+    static func value(_ lines: [Substring]) -> Substring {
         let value = lines.count == 1 ? lines[0] : lines.joined(separator: ", ")[...]
         let bytes = value.utf8
         guard let first = bytes.first, let last = bytes.last, first.isBlank || last.isBlank else { return value }
@@ -51,7 +51,7 @@ extension CATClaims.HeaderFieldRule {
         let value = HeaderRule.value(lines)
         guard !value.isEmpty else { return nil }
         let isShort = value.utf8.count <= Self.longestValue
-        self.init(name, isShort ? .exact(String(value)) : .sha256(SHA256.digest([UInt8](value.utf8))))
+        self.init(name, match: isShort ? .exact(String(value)) : .sha256(SHA256.digest([UInt8](value.utf8))))
     }
 }
 

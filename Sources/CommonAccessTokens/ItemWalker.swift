@@ -6,24 +6,24 @@
 /// Claims are evaluated on every call, and reading them strictly takes longer than comparing them. A claim whose type was not
 /// checked would be misread or trap, but never be read beyond its bytes.
 struct ItemWalker: ~Copyable, ~Escapable {
-    package let bytes: Span<UInt8>
+    let bytes: Span<UInt8>
     private var position: Int
 
     /// Creates a walker over the item at a place.
     @_lifetime(copy bytes)
-    init(_ bytes: Span<UInt8>, at place: Range<Int>) {
-        self.bytes = bytes.extracting(..<place.upperBound)
-        position = place.lowerBound
+    init(_ bytes: Span<UInt8>, at range: Range<Int>) {
+        self.bytes = bytes.extracting(..<range.upperBound)
+        position = range.lowerBound
     }
 
     /// The kind of an item: its major type (RFC 8949 §3.1).
-    package enum Kind: UInt8 {
+    enum Kind: UInt8 {
         case unsigned, negative, bytes, text, array, map, tag, other
     }
 
     /// Reads the head of an item: its kind and its number, length or count.
     @inline(__always)
-    package mutating func head() -> (kind: Kind, value: UInt64) {
+    mutating func head() -> (kind: Kind, value: UInt64) {
         let first = bytes[position]
         position &+= 1
         let additional = first & 0x1F
@@ -38,27 +38,27 @@ struct ItemWalker: ~Copyable, ~Escapable {
     }
 
     /// Reads the head of an array or map. Returns the number of elements or entries.
-    package mutating func count() -> Int { Int(truncatingIfNeeded: head().value) }
+    mutating func count() -> Int { Int(truncatingIfNeeded: head().value) }
 
     /// Reads an integer.
-    package mutating func integer() -> Int64 {
+    mutating func integer() -> Int64 {
         let (kind, value) = head()
         return kind == .negative ? -1 - Int64(truncatingIfNeeded: value) : Int64(truncatingIfNeeded: value)
     }
 
     /// Reads a string. Returns its place.
-    package mutating func string() -> Range<Int> {
+    mutating func string() -> Range<Int> {
         string(length: Int(truncatingIfNeeded: head().value))
     }
 
     /// Reads the bytes of a string whose head was read. Returns their place.
-    package mutating func string(length: Int) -> Range<Int> {
+    mutating func string(length: Int) -> Range<Int> {
         position &+= length
         return position - length..<position
     }
 
     /// Reads a text, or an array of texts. Returns the place of the text or of the first one.
-    package mutating func firstText() -> Range<Int> {
+    mutating func firstText() -> Range<Int> {
         let start = position
         let (kind, count) = head()
         guard kind == .array else {
@@ -77,8 +77,8 @@ struct ItemWalker: ~Copyable, ~Escapable {
         var left = 1
         if kind == .array { left = Int(truncatingIfNeeded: count) } else { position = start }
         for _ in 0..<left {
-            let place = string()
-            if isWanted(bytes.extracting(place)) { return true }
+            let range = string()
+            if isWanted(bytes.extracting(range)) { return true }
         }
         return false
     }

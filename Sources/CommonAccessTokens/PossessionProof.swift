@@ -17,18 +17,18 @@ struct PossessionProof {
     /// The SHA-256 thumbprint of the key as a COSE key (RFC 9679).
     let coseThumbprint: [UInt8]
     /// The method that the proof is for.
-    package let method: String
+    let method: String
     /// The URI that the proof is for.
-    package let uri: String
+    let uri: String
     /// The time at which the proof was made, in seconds.
-    package let issued: Int64
+    let issued: Int64
     /// The identity of the proof among those of its key.
-    package let identifier: String
+    let identifier: String
     /// The SHA-256 of the token's text.
     let tokenDigest: [UInt8]
 
     /// The largest proof, in bytes.
-    package static let maximumSize = 4096
+    static let maximumSize = 4096
     private static let limits = JSONLimits(depth: 4, members: 32, elements: 16)
 
     /// Reads a proof and checks its signature; `nil` if it is malformed, or another algorithm's, or not by its own key.
@@ -42,7 +42,7 @@ struct PossessionProof {
             let signature = Self.decoded(bytes.extracting((second + 1)...)),
             header["typ"] == .string("dpop+jwt"), header["crit"] == nil,
             case .string(let name)? = header["alg"], let algorithm = CATPolicy.ProofAlgorithm(rawValue: name),
-            algorithms.contains(algorithm), let jwk = header["jwk"], let key = ProofKey(jwk, algorithm)
+            algorithms.contains(algorithm), let jwk = header["jwk"], let key = ProofKey(jwk, algorithm: algorithm)
         else { return nil }
         guard key.isValid(signature, over: bytes.extracting(..<second)) else { return nil }
         guard let claims = Self.json(bytes.extracting(first + 1..<second)),
@@ -85,14 +85,14 @@ struct PossessionProof {
 private struct ProofKey {
     private let verifier: SignatureVerifier
     /// The input of the thumbprint of a JWK (RFC 7638 §3.2).
-    package let jwk: [UInt8]
+    let jwk: [UInt8]
     /// The input of the thumbprint of a COSE key (RFC 9679 §3).
-    package let cose: [UInt8]
+    let cose: [UInt8]
 
     private static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
     /// Reads a public key; `nil` if it is private, or none for the algorithm.
-    init?(_ jwk: JSON, _ algorithm: CATPolicy.ProofAlgorithm) {
+    init?(_ jwk: JSON, algorithm: CATPolicy.ProofAlgorithm) {
         guard Self.privateMembers.allSatisfy({ jwk[$0] == nil }) else { return nil }
         func number(_ name: String) -> [UInt8]? {
             guard case .string(let text)? = jwk[name] else { return nil }
@@ -115,7 +115,7 @@ private struct ProofKey {
             }
             parameters = .rsa(modulus: modulus, exponent: exponent)
         }
-        guard let key = try? PublicKey(parameters), let verifier = SignatureVerifier(key, algorithm.scheme),
+        guard let key = try? PublicKey(parameters), let verifier = SignatureVerifier(key, scheme: algorithm.scheme),
             let cose = Self.cose(key.parameters)
         else { return nil }
         self.verifier = verifier
@@ -123,7 +123,7 @@ private struct ProofKey {
         self.cose = cose
     }
 
-    package func isValid(_ signature: [UInt8], over text: Span<UInt8>) -> Bool {
+    func isValid(_ signature: [UInt8], over text: Span<UInt8>) -> Bool {
         verifier.isValid(signature.span, over: MessagePieces(text))
     }
 

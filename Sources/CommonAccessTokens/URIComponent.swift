@@ -41,7 +41,7 @@ extension RequestURI {
     package func match(
         _ component: URIComponent,
         operand: Span<UInt8>,
-        _ compare: (Span<UInt8>) -> Bool
+        compare: (Span<UInt8>) -> Bool
     ) -> Match {
         switch component {
         case .scheme:

@@ -66,9 +66,9 @@ public struct UnverifiedCAT: Sendable {
     ///   - now: The time of receipt.
     /// - Returns: The claims, and the refusal of a token with them; `nil` if there is none.
     public func explain(
-        shownAs token: Span<UInt8>,
-        _ facts: RequestFacts,
-        _ policy: CATPolicy,
+        presentedAs token: Span<UInt8>,
+        for facts: RequestFacts,
+        under policy: CATPolicy,
         at now: Timestamp
     ) -> (claims: [ExplainedClaim], refusal: GrantRefusal?) {
         let payload = payload
@@ -80,7 +80,7 @@ public struct UnverifiedCAT: Sendable {
             profile: profile,
             now: now.millisecondsSince1970
         )
-        let claims = explainer.claims(payload.span, token, facts)
+        let claims = explainer.claims(of: payload.span, presentedAs: token, for: facts)
         do throws(CATFault) {
             let read = try verifier.read(payload.span, of: profile)
             let context = CATContext(
@@ -90,7 +90,7 @@ public struct UnverifiedCAT: Sendable {
                 settings: verifier.settings,
                 now: now.millisecondsSince1970
             )
-            return (claims, read.claims.verdict(context, token, facts).refusal)
+            return (claims, read.claims.verdict(in: context, presentedAs: token, for: facts).refusal)
         } catch {
             return (claims, error.refusal)
         }

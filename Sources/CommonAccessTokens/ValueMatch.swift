@@ -16,7 +16,7 @@ package enum ValueMatch: Int64 {
     case sha512t256 = -2
 
     /// Returns true if `value` matches `operand`. A pattern is compared by ``Pattern`` instead.
-    package func holds(_ value: Span<UInt8>, _ operand: Span<UInt8>) -> Bool {
+    package func holds(for value: Span<UInt8>, against operand: Span<UInt8>) -> Bool {
         switch self {
         case .exact: value.hasSameBytes(as: operand)
         case .prefix: value.contains(operand, at: 0)
@@ -40,9 +40,9 @@ extension Span<UInt8> {
     package func contains(_ other: Span<UInt8>) -> Bool {
         guard other.count > 0 else { return true }
         var start = 0
-        while let place = firstIndex(of: other[0], from: start), place + other.count <= count {
-            if contains(other, at: place) { return true }
-            start = place + 1
+        while let index = firstIndex(of: other[0], from: start), index + other.count <= count {
+            if contains(other, at: index) { return true }
+            start = index + 1
         }
         return false
     }

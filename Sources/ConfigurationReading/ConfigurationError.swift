@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 /// A place in a configuration: the file, the line and the name of the key.
-public struct ConfigurationPlace: Hashable, Sendable {
+public struct ConfigurationLocation: Hashable, Sendable {
     /// The file.
     public let file: String
     /// The line, from 1; 0 if unknown.
@@ -23,22 +23,22 @@ public struct ConfigurationPlace: Hashable, Sendable {
 /// A problem in a configuration.
 public struct ConfigurationProblem: Hashable, Sendable {
     /// The place of the problem.
-    public let place: ConfigurationPlace
+    public let location: ConfigurationLocation
     /// The problem and its remedy.
     public let message: String
 
-    package init(place: ConfigurationPlace, message: String) {
-        self.place = place
+    package init(location: ConfigurationLocation, message: String) {
+        self.location = location
         self.message = message
     }
 }
 
 extension ConfigurationProblem: CustomStringConvertible {
     public var description: String {
-        var text = place.file
-        if place.line > 0 { text += ":\(place.line)" }
-        if place.column > 0 { text += ":\(place.column)" }
-        return text + (place.key.isEmpty ? "" : ": \(place.key)") + ": \(message)"
+        var text = location.file
+        if location.line > 0 { text += ":\(location.line)" }
+        if location.column > 0 { text += ":\(location.column)" }
+        return text + (location.key.isEmpty ? "" : ": \(location.key)") + ": \(message)"
     }
 }
 
@@ -61,14 +61,14 @@ package final class ProblemList {
     package init() {}
 
     /// Adds a problem.
-    package func add(_ place: ConfigurationPlace, _ message: String) {
-        problems.append(ConfigurationProblem(place: place, message: message))
+    package func add(at location: ConfigurationLocation, message: String) {
+        problems.append(ConfigurationProblem(location: location, message: message))
     }
 
     /// True if there is a problem with `key` or a key below it.
     package func contains(below key: String) -> Bool {
         problems.contains { problem in
-            let name = problem.place.key
+            let name = problem.location.key
             return name == key || name.hasPrefix(key + ".") || name.hasPrefix(key + "[")
         }
     }
@@ -79,7 +79,7 @@ package final class ProblemList {
     package func throwIfAny() throws(ConfigurationError) {
         guard !problems.isEmpty else { return }
         throw ConfigurationError(
-            problems: problems.sorted { ($0.place.line, $0.place.key) < ($1.place.line, $1.place.key) }
+            problems: problems.sorted { ($0.location.line, $0.location.key) < ($1.location.line, $1.location.key) }
         )
     }
 }

@@ -25,7 +25,7 @@ package struct ConfigurationFile: Sendable {
     private var folder: FilePath { FilePath(path).removingLastComponent() }
 
     /// Returns the place of `key` without line and column.
-    package func place(_ key: String) -> ConfigurationPlace { place(nil, key) }
+    package func location(_ key: String) -> ConfigurationLocation { location(of: nil, key: key) }
 
     /// Resolves a path in the file, relative to the file's folder.
     package func resolve(_ name: String) -> String {
@@ -33,8 +33,8 @@ package struct ConfigurationFile: Sendable {
         return name.isAbsolute || folder.isEmpty ? name.string : folder.appending(name.components).string
     }
 
-    func place(_ node: Node?, _ key: String) -> ConfigurationPlace {
-        ConfigurationPlace(file: path, line: node?.mark?.line ?? 0, column: node?.mark?.column ?? 0, key: key)
+    func location(of node: Node?, key: String) -> ConfigurationLocation {
+        ConfigurationLocation(file: path, line: node?.mark?.line ?? 0, column: node?.mark?.column ?? 0, key: key)
     }
 
     /// The text of the file, at most 16 MiB.
@@ -74,7 +74,7 @@ package struct ConfigurationFile: Sendable {
 
 extension ConfigurationError {
     fileprivate init(_ file: ConfigurationFile, line: Int = 0, column: Int = 0, key: String = "", message: String) {
-        let place = ConfigurationPlace(file: file.path, line: line, column: column, key: key)
-        self.init(problems: [ConfigurationProblem(place: place, message: message)])
+        let location = ConfigurationLocation(file: file.path, line: line, column: column, key: key)
+        self.init(problems: [ConfigurationProblem(location: location, message: message)])
     }
 }

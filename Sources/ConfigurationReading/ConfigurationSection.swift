@@ -26,7 +26,10 @@ package final class ConfigurationSection {
         self.file = file
         self.problems = problems
         if let node, node.mapping == nil {
-            problems.add(file.place(node, path), "must be a mapping (key: value); found \(node.kind)")
+            problems.add(
+                at: file.location(of: node, key: path),
+                message: "must be a mapping (key: value); found \(node.kind)"
+            )
         }
     }
 
@@ -45,15 +48,17 @@ package final class ConfigurationSection {
     package var effective: JSON { .object(inForce) }
 
     /// The place of this section.
-    package var place: ConfigurationPlace { file.place(node, path) }
+    package var location: ConfigurationLocation { file.location(of: node, key: path) }
 
     /// Returns the place of the value of `key`, or of the section if it has none.
-    package func place(_ key: String) -> ConfigurationPlace { file.place(value(key) ?? node, keyPath(key)) }
+    package func location(_ key: String) -> ConfigurationLocation {
+        file.location(of: value(key) ?? node, key: keyPath(key))
+    }
 
     /// Records a problem with `key`, which is known thereby: a misspelt key may be meant for a missing one.
-    package func note(_ key: String, _ message: String) {
+    package func note(at key: String, message: String) {
         known.append(key)
-        problems.add(place(key), message)
+        problems.add(at: location(key), message: message)
     }
 
     /// True if this section has a problem already: consequences of it need not be reported too.
@@ -69,7 +74,7 @@ package final class ConfigurationSection {
     }
 
     /// Returns the value of `key`, and marks the key as known.
-    private func take(_ key: String) -> Node? {
+    private func readNode(_ key: String) -> Node? {
         known.append(key)
         return value(key)
     }
@@ -78,17 +83,17 @@ package final class ConfigurationSection {
 
     private func scalar<Value>(
         _ key: String,
-        _ what: String,
+        what: String,
         default fallback: Value,
         show: (Value) -> JSON,
         read: (Node) -> Value?
     ) -> Value {
-        guard let node = take(key) else {
+        guard let node = readNode(key) else {
             inForce.append((key, show(fallback)))
             return fallback
         }
         guard let value = read(node) else {
-            problems.add(file.place(node, keyPath(key)), "must be \(what); found \(node.kind)")
+            problems.add(at: file.location(of: node, key: keyPath(key)), message: "must be \(what); found \(node.kind)")
             return fallback
         }
         inForce.append((key, show(value)))
@@ -97,29 +102,29 @@ package final class ConfigurationSection {
 
     /// Returns a text, or `nil` if the file has none.
     package func optionalString(_ key: String) -> String? {
-        scalar(key, "a string", default: nil, show: { .optional($0) }, read: { $0.text.map { .some($0) } })
+        scalar(key, what: "a string", default: nil, show: { .optional($0) }, read: { $0.text.map { .some($0) } })
     }
 
     /// Returns a text.
     package func string(_ key: String, default fallback: String) -> String {
-        scalar(key, "a string", default: fallback, show: { .string($0) }, read: { $0.text })
+        scalar(key, what: "a string", default: fallback, show: { .string($0) }, read: { $0.text })
     }
 
     /// Returns a text that must be present and not empty.
     package func requiredString(_ key: String) -> String {
         guard has(key) else {
             known.append(key)
-            problems.add(place, "\(key) is missing")
+            problems.add(at: location, message: "\(key) is missing")
             return ""
         }
         let text = string(key, default: " ")
-        if text.isEmpty { note(key, "must not be empty") }
+        if text.isEmpty { note(at: key, message: "must not be empty") }
         return text
     }
 
     /// Returns a truth value.
     package func bool(_ key: String, default fallback: Bool) -> Bool {
-        scalar(key, "true or false", default: fallback, show: { .bool($0) }) { node in
+        scalar(key, what: "true or false", default: fallback, show: { .bool($0) }) { node in
             node.scalarTag == .bool ? node.bool : nil
         }
     }
@@ -128,7 +133,7 @@ package final class ConfigurationSection {
     package func integer(_ key: String, in range: ClosedRange<Int>, default fallback: Int) -> Int {
         scalar(
             key,
-            "a whole number from \(range.lowerBound) to \(range.upperBound)",
+            what: "a whole number from \(range.lowerBound) to \(range.upperBound)",
             default: fallback,
             show: { .number(Int64($0)) }
         ) { node in
@@ -141,7 +146,7 @@ package final class ConfigurationSection {
     package func duration(_ key: String, in range: ClosedRange<Duration>, default fallback: Duration) -> Duration {
         scalar(
             key,
-            "a duration from \(range.lowerBound.text) to \(range.upperBound.text), such as \(fallback.text)",
+            what: "a duration from \(range.lowerBound.text) to \(range.upperBound.text), such as \(fallback.text)",
             default: fallback,
             show: { .string($0.text) }
         ) { node in
@@ -153,7 +158,7 @@ package final class ConfigurationSection {
     package func choice<Value: RawRepresentable<String> & CaseIterable>(_ key: String, default fallback: Value) -> Value
     {
         let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
-        return scalar(key, "one of \(names)", default: fallback, show: { .string($0.rawValue) }) { node in
+        return scalar(key, what: "one of \(names)", default: fallback, show: { .string($0.rawValue) }) { node in
             node.scalar.flatMap { Value(rawValue: $0.string) }
         }
     }
@@ -165,16 +170,19 @@ package final class ConfigurationSection {
         _ key: String,
         default fallback: Value,
         isSecret: Bool = false,
-        _ parse: (String) throws -> Value
+        parse: (String) throws -> Value
     ) -> Value {
-        guard let node = take(key) else { return fallback }
+        guard let node = readNode(key) else { return fallback }
         guard let text = node.text else {
-            problems.add(file.place(node, keyPath(key)), "must be a string; found \(node.kind)")
+            problems.add(
+                at: file.location(of: node, key: keyPath(key)),
+                message: "must be a string; found \(node.kind)"
+            )
             return fallback
         }
         inForce.append((key, .string(isSecret ? "<secret>" : text)))
         do { return try parse(text) } catch {
-            problems.add(file.place(node, keyPath(key)), "\(error)")
+            problems.add(at: file.location(of: node, key: keyPath(key)), message: "\(error)")
             return fallback
         }
     }
@@ -190,7 +198,7 @@ package final class ConfigurationSection {
 
     /// Returns a secret text: the value itself, or the content of `{ file: PATH }` or `{ env: NAME }`.
     package func secret(_ key: String) -> Secret? {
-        guard let node = take(key) else {
+        guard let node = readNode(key) else {
             inForce.append((key, .null))
             return nil
         }
@@ -206,11 +214,11 @@ package final class ConfigurationSection {
                 let origin = Secret.File(path: path, stamp: FileStamp(path))
                 let text = try path.contentsOfFile(limit: 64 * 1024)
                 return Secret(String(text.trimmingTrailingLineEnds), file: origin)
-            } catch { source.note("file", "\(name): \(error.reason)") }
+            } catch { source.note(at: "file", message: "\(name): \(error.reason)") }
         case (nil, let name?):
             if let value = ProcessEnvironment.value(name) { return Secret(value) }
-            source.note("env", "the environment variable \(name) is not set")
-        default: note(key, "must be a string, or a mapping with either file or env")
+            source.note(at: "env", message: "the environment variable \(name) is not set")
+        default: note(at: key, message: "must be a string, or a mapping with either file or env")
         }
         return nil
     }
@@ -219,7 +227,7 @@ package final class ConfigurationSection {
 
     /// Returns a list of texts; a single text is a list of one.
     package func strings(_ key: String) -> [String]? {
-        guard let node = take(key) else {
+        guard let node = readNode(key) else {
             inForce.append((key, .null))
             return nil
         }
@@ -228,7 +236,10 @@ package final class ConfigurationSection {
             return [text]
         }
         guard let sequence = node.sequence else {
-            problems.add(file.place(node, keyPath(key)), "must be a list of strings; found \(node.kind)")
+            problems.add(
+                at: file.location(of: node, key: keyPath(key)),
+                message: "must be a list of strings; found \(node.kind)"
+            )
             return []
         }
         var texts: [String] = []
@@ -237,8 +248,8 @@ package final class ConfigurationSection {
                 texts.append(text)
             } else {
                 problems.add(
-                    file.place(element, "\(keyPath(key))[\(number)]"),
-                    "must be a string; found \(element.kind)"
+                    at: file.location(of: element, key: "\(keyPath(key))[\(number)]"),
+                    message: "must be a string; found \(element.kind)"
                 )
             }
         }
@@ -247,16 +258,16 @@ package final class ConfigurationSection {
     }
 
     /// Returns a list of sections.
-    package func list<Value>(_ key: String, _ read: (ConfigurationSection) -> Value) -> [Value] {
-        guard let node = take(key) else {
+    package func list<Value>(_ key: String, read: (ConfigurationSection) -> Value) -> [Value] {
+        guard let node = readNode(key) else {
             inForce.append((key, .array([])))
             return []
         }
         guard let sequence = node.sequence else {
-            problems.add(file.place(node, keyPath(key)), "must be a list; found \(node.kind)")
+            problems.add(at: file.location(of: node, key: keyPath(key)), message: "must be a list; found \(node.kind)")
             return []
         }
-        var shown: [JSON] = []
+        var items: [JSON] = []
         let values = sequence.enumerated().map { number, element in
             let section = ConfigurationSection(
                 element,
@@ -266,16 +277,16 @@ package final class ConfigurationSection {
             )
             let value = read(section)
             section.finish()
-            shown.append(section.effective)
+            items.append(section.effective)
             return value
         }
-        inForce.append((key, .array(shown)))
+        inForce.append((key, .array(items)))
         return values
     }
 
     /// Returns a section; its defaults if the file has none.
-    package func section<Value>(_ key: String, _ read: (ConfigurationSection) -> Value) -> Value {
-        let section = ConfigurationSection(take(key), path: keyPath(key), file: file, problems: problems)
+    package func section<Value>(_ key: String, read: (ConfigurationSection) -> Value) -> Value {
+        let section = ConfigurationSection(readNode(key), path: keyPath(key), file: file, problems: problems)
         let value = read(section)
         section.finish()
         inForce.append((key, section.effective))
@@ -283,17 +294,17 @@ package final class ConfigurationSection {
     }
 
     /// Returns a section, or `nil` if the file has none.
-    package func optionalSection<Value>(_ key: String, _ read: (ConfigurationSection) -> Value) -> Value? {
+    package func optionalSection<Value>(_ key: String, read: (ConfigurationSection) -> Value) -> Value? {
         guard has(key) else {
             known.append(key)
             inForce.append((key, .null))
             return nil
         }
-        return section(key, read)
+        return section(key, read: read)
     }
 
     /// Returns the sections of a mapping from names to sections, in the order of the file.
-    package func named<Value>(_ key: String, _ read: (String, ConfigurationSection) -> Value) -> [Value] {
+    package func named<Value>(_ key: String, read: (String, ConfigurationSection) -> Value) -> [Value] {
         section(key) { section in section.names.map { name in section.section(name) { read(name, $0) } } }
     }
 
@@ -314,15 +325,18 @@ package final class ConfigurationSection {
 
     /// Returns a mapping of texts to texts.
     package func texts(_ key: String) -> [(key: String, value: String)] {
-        let texts = mapping(key, \.text)
+        let texts = mapping(key, read: \.text)
         inForce.append((key, .object(texts.map { ($0.key, .string($0.value)) })))
         return texts
     }
 
-    private func mapping(_ key: String, _ read: (Node) -> String?) -> [(key: String, value: String)] {
-        guard let node = take(key) else { return [] }
+    private func mapping(_ key: String, read: (Node) -> String?) -> [(key: String, value: String)] {
+        guard let node = readNode(key) else { return [] }
         guard let mapping = node.mapping else {
-            problems.add(file.place(node, keyPath(key)), "must be a mapping (key: value); found \(node.kind)")
+            problems.add(
+                at: file.location(of: node, key: keyPath(key)),
+                message: "must be a mapping (key: value); found \(node.kind)"
+            )
             return []
         }
         var texts: [(key: String, value: String)] = []
@@ -330,7 +344,10 @@ package final class ConfigurationSection {
             if let name = name.scalar?.string, let text = read(value) {
                 texts.append((name, text))
             } else {
-                problems.add(file.place(value, keyPath(key)), "must be a string; found \(value.kind)")
+                problems.add(
+                    at: file.location(of: value, key: keyPath(key)),
+                    message: "must be a string; found \(value.kind)"
+                )
             }
         }
         return texts
@@ -341,7 +358,10 @@ package final class ConfigurationSection {
         guard let mapping = node?.mapping else { return }
         for (key, _) in mapping {
             guard let name = key.scalar?.string else {
-                problems.add(file.place(key, path), "a key must be a string; found \(key.kind)")
+                problems.add(
+                    at: file.location(of: key, key: path),
+                    message: "a key must be a string; found \(key.kind)"
+                )
                 continue
             }
             guard !known.contains(name) else { continue }
@@ -349,8 +369,8 @@ package final class ConfigurationSection {
             // A third of the letters may be wrong: any two short keys are three letters apart.
             let hint = near.flatMap { $0.distance(to: name) <= max(1, name.count / 3) ? "; did you mean \($0)?" : nil }
             problems.add(
-                file.place(key, keyPath(name)),
-                "unknown key\(hint ?? "; known keys: \(Set(known).sorted().joined(separator: ", "))")"
+                at: file.location(of: key, key: keyPath(name)),
+                message: "unknown key\(hint ?? "; known keys: \(Set(known).sorted().joined(separator: ", "))")"
             )
         }
     }

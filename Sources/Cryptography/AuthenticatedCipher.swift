@@ -71,14 +71,24 @@ private final class CipherContext {
 
     convenience init?(gcm key: [UInt8], _ nonce: [UInt8], isEncrypting: Bool) {
         guard nonce.count == AuthenticatedCipher.nonceSize else { return nil }
-        self.init(key.count == 16 ? "AES-128-GCM" : "AES-256-GCM", key, nonce, isEncrypting)
+        self.init(
+            name: key.count == 16 ? "AES-128-GCM" : "AES-256-GCM",
+            key: key,
+            nonce: nonce,
+            isEncrypting: isEncrypting
+        )
     }
 
     convenience init?(wrap key: [UInt8], isEncrypting: Bool) {
-        self.init(key.count == 16 ? "AES-128-WRAP" : "AES-256-WRAP", key, nil, isEncrypting)
+        self.init(
+            name: key.count == 16 ? "AES-128-WRAP" : "AES-256-WRAP",
+            key: key,
+            nonce: nil,
+            isEncrypting: isEncrypting
+        )
     }
 
-    private init?(_ name: String, _ key: [UInt8], _ nonce: [UInt8]?, _ isEncrypting: Bool) {
+    private init?(name: String, key: [UInt8], nonce: [UInt8]?, isEncrypting: Bool) {
         guard let cipher = unsafe EVP_CIPHER_fetch(nil, name, nil) else {
             OpenSSLError.forget()
             return nil

@@ -32,7 +32,7 @@ extension Certificate {
         issuerKey: RSAPrivateKey
     ) throws(OpenSSLError) {
         guard let certificate = unsafe X509_new() else { throw .drained() }
-        unsafe self.init(takingOwnershipOf: certificate)
+        unsafe self.init(owning: certificate)
         let name = unsafe X509_get_subject_name(certificate)
         let serial = UInt64.random(in: 1...UInt64(Int64.max))
         guard unsafe X509_set_version(certificate, 2) == 1,  // Counted from zero: version 3.

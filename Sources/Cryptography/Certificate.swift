@@ -10,7 +10,7 @@ package final class Certificate {
     package let certificate: OpaquePointer  // <X509>
 
     @unsafe
-    package init(takingOwnershipOf certificate: OpaquePointer) { unsafe self.certificate = certificate }
+    package init(owning certificate: OpaquePointer) { unsafe self.certificate = certificate }
 
     deinit { unsafe X509_free(certificate) }
 
@@ -27,13 +27,13 @@ package final class Certificate {
             return unsafe read
         }
         guard let certificate = unsafe certificate else { return nil }
-        unsafe self.init(takingOwnershipOf: certificate)
+        unsafe self.init(owning: certificate)
     }
 
     /// Returns the RSA public key of the certificate.
     package func publicKey(minimumBits: Int) throws(KeyFault) -> RSAPublicKey {
         guard let key = unsafe X509_get_pubkey(certificate) else { throw .unreadable(.drained()) }
-        return try unsafe RSAPublicKey(takingOwnershipOf: key, minimumBits: minimumBits)
+        return try unsafe RSAPublicKey(owning: key, minimumBits: minimumBits)
     }
 
     /// The period in which the certificate is valid, both ends included, or `nil` if it cannot be read.
@@ -53,16 +53,16 @@ package final class Certificate {
         at now: Timestamp
     ) throws(CertificateChainFault) -> ClosedRange<Timestamp>? {
         do throws(CertificateChainFault) {
-            return try chainValidity(anchors, intermediates, at: now)
+            return try chainValidity(to: anchors, through: intermediates, at: now)
         } catch  where error.isOfTime {
             // The chain of a key that waits for its time, or whose time is over.
-            return try chainValidity(anchors, intermediates, at: nil)
+            return try chainValidity(to: anchors, through: intermediates, at: nil)
         }
     }
 
     private func chainValidity(
-        _ anchors: [Certificate],
-        _ intermediates: [Certificate],
+        to anchors: [Certificate],
+        through intermediates: [Certificate],
         at now: Timestamp?
     ) throws(CertificateChainFault) -> ClosedRange<Timestamp>? {
         guard let store = unsafe X509_STORE_new() else { throw .drained() }
@@ -96,8 +96,8 @@ package final class Certificate {
     @unsafe
     private static func validity(ofChain chain: OpaquePointer?) -> ClosedRange<Timestamp>? {
         var whole = Timestamp(millisecondsSince1970: .min)...Timestamp(millisecondsSince1970: .max)
-        for place in 0..<(unsafe copenssl_x509_stack_count(chain)) {
-            guard let certificate = unsafe copenssl_x509_stack_element(chain, place),
+        for index in 0..<(unsafe copenssl_x509_stack_count(chain)) {
+            guard let certificate = unsafe copenssl_x509_stack_element(chain, index),
                 let own = unsafe validity(of: certificate), own.overlaps(whole)
             else { return nil }
             whole = whole.clamped(to: own)

@@ -6,13 +6,13 @@ internal import COpenSSL
 /// Comparisons whose time does not depend on the bytes, only on their number.
 package enum ConstantTime {
     /// True if both have the same bytes.
-    package static func equals(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
-        unsafe right.withUnsafeBufferPointer { unsafe equals(left, $0) }
+    package static func equals(_ left: Span<UInt8>, to right: Span<UInt8>) -> Bool {
+        unsafe right.withUnsafeBufferPointer { unsafe equals(left, to: $0) }
     }
 
     /// True if both have the same bytes.
     @unsafe
-    static func equals(_ left: Span<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+    static func equals(_ left: Span<UInt8>, to right: UnsafeBufferPointer<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
         return unsafe left.withUnsafeBufferPointer { left in
             guard let first = left.baseAddress, let second = right.baseAddress else { return true }

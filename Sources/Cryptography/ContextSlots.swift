@@ -11,7 +11,7 @@ enum ContextSlots {
 
     /// Calls `body` with a slot of this thread's own, or `nil` if none is free.
     static func withSlot<Value>(_ body: (Int?) -> Value) -> Value {
-        let slot = pool.take()
+        let slot = pool.acquire()
         defer { pool.release(slot) }
         return body(slot)
     }

@@ -4,7 +4,7 @@
 /// A writer of the few DER structures (X.690) that hold keys.
 enum DERWriter {
     /// Returns an element of `tag` with `content`.
-    static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+    static func element(tag: UInt8, content: [UInt8]) -> [UInt8] {
         var length: [UInt8] = [UInt8(truncatingIfNeeded: content.count)]
         if content.count > 127 {
             var rest = content.count
@@ -19,16 +19,16 @@ enum DERWriter {
     }
 
     /// Returns a sequence of encoded elements.
-    static func sequence(_ elements: [UInt8]...) -> [UInt8] { element(0x30, elements.flatMap(\.self)) }
+    static func sequence(_ elements: [UInt8]...) -> [UInt8] { element(tag: 0x30, content: elements.flatMap(\.self)) }
 
     /// Returns the integer of big-endian `bytes`, which is not negative.
     static func integer(_ bytes: [UInt8]) -> [UInt8] {
         let digits = bytes.drop { $0 == 0 }
-        return element(0x02, (digits.first ?? 0x80) >= 0x80 ? [0] + digits : Array(digits))
+        return element(tag: 0x02, content: (digits.first ?? 0x80) >= 0x80 ? [0] + digits : Array(digits))
     }
 
     /// Returns a bit string of whole bytes.
-    static func bitString(_ bytes: [UInt8]) -> [UInt8] { element(0x03, [0] + bytes) }
+    static func bitString(_ bytes: [UInt8]) -> [UInt8] { element(tag: 0x03, content: [0] + bytes) }
 
     /// The algorithm of RSA keys: rsaEncryption with NULL (RFC 3279 §2.3.1).
     static let rsaAlgorithm = sequence(

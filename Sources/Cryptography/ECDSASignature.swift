@@ -16,8 +16,8 @@ package enum ECDSASignature {
             return nil
         }
         let half = raw.count / 2
-        let first = integer(raw, 0..<half)
-        let second = integer(raw, half..<raw.count)
+        let first = integer(from: raw, in: 0..<half)
+        let second = integer(from: raw, in: half..<raw.count)
         let content = first.size + second.size
         output[0] = 0x30
         var position = 1
@@ -45,8 +45,8 @@ package enum ECDSASignature {
             output[position] = 0
             position += 1
         }
-        for place in number.digits {
-            output[position] = raw[place]
+        for index in number.digits {
+            output[position] = raw[index]
             position += 1
         }
         return position
@@ -69,7 +69,7 @@ package enum ECDSASignature {
         var size: Int { 2 + digits.count + (hasSignByte ? 1 : 0) }
     }
 
-    private static func integer(_ raw: Span<UInt8>, _ range: Range<Int>) -> Integer {
+    private static func integer(from raw: Span<UInt8>, in range: Range<Int>) -> Integer {
         var start = range.lowerBound
         while start < range.upperBound - 1, raw[start] == 0 { start += 1 }
         return Integer(digits: start..<range.upperBound, hasSignByte: raw[start] >= 0x80)
@@ -93,14 +93,14 @@ package enum ECDSASignature {
     }
 
     /// Returns `raw` with the lower of s and n − s. Both are valid, and some verifiers take only the lower one.
-    static func lowered(_ raw: [UInt8], _ curve: EllipticCurve) -> [UInt8] {
+    static func lowered(_ raw: [UInt8], on curve: EllipticCurve) -> [UInt8] {
         let order = order(curve)
         let s = Array(raw[curve.size...])
         var difference = [UInt8](repeating: 0, count: curve.size)
         var borrow = 0
-        for place in (0..<curve.size).reversed() {
-            let value = Int(order[place]) - Int(s[place]) - borrow
-            difference[place] = UInt8(truncatingIfNeeded: value)
+        for index in (0..<curve.size).reversed() {
+            let value = Int(order[index]) - Int(s[index]) - borrow
+            difference[index] = UInt8(truncatingIfNeeded: value)
             borrow = value < 0 ? 1 : 0
         }
         guard borrow == 0, difference.lexicographicallyPrecedes(s) else { return raw }

@@ -14,7 +14,7 @@ package final class HMACKey: @unchecked Sendable {
     package let function: MessageDigest
 
     /// Creates a key of any length. OpenSSL keeps the only copy of it. Throws if OpenSSL fails.
-    package init(_ secret: [UInt8], _ function: MessageDigest) throws(OpenSSLError) {
+    package init(_ secret: [UInt8], function: MessageDigest) throws(OpenSSLError) {
         guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else { throw .drained() }
         defer { unsafe EVP_MAC_free(algorithm) }  // The context keeps its own reference.
         guard let context = unsafe EVP_MAC_CTX_new(algorithm) else { throw .drained() }
@@ -44,7 +44,7 @@ package final class HMACKey: @unchecked Sendable {
         guard length > 0, length <= size, code.count == length else { return false }
         return withContext { context in
             guard let computed = unsafe context.code(message) else { return false }
-            return unsafe ConstantTime.equals(code, UnsafeBufferPointer(rebasing: computed[..<length]))
+            return unsafe ConstantTime.equals(code, to: UnsafeBufferPointer(rebasing: computed[..<length]))
         } ?? false
     }
 
@@ -64,7 +64,7 @@ package final class HMACKey: @unchecked Sendable {
             OpenSSLError.forget()
             return nil
         }
-        return unsafe HMACContext(takingOwnershipOf: copy, size: size)
+        return unsafe HMACContext(owning: copy, size: size)
     }
 }
 
@@ -77,7 +77,7 @@ private final class HMACContext {
     private let output: UnsafeMutableBufferPointer<UInt8>
 
     @unsafe
-    init(takingOwnershipOf context: OpaquePointer, size: Int) {
+    init(owning context: OpaquePointer, size: Int) {
         unsafe self.context = context
         unsafe output = .allocate(capacity: size)
         unsafe output.initialize(repeating: 0)

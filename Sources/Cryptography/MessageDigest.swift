@@ -49,7 +49,7 @@ package enum MessageDigest: Int, Sendable, CaseIterable {
         let message = MessagePieces(bytes)
         return withContext { context in
             guard let computed = unsafe context.digest(message) else { return false }
-            return unsafe ConstantTime.equals(digest, computed)
+            return unsafe ConstantTime.equals(digest, to: computed)
         } ?? false
     }
 

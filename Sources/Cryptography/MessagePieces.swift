@@ -10,11 +10,11 @@ package struct MessagePieces: ~Escapable {
 
     /// Creates a message of one piece.
     @_lifetime(copy message)
-    package init(_ message: Span<UInt8>) { self.init(message, Span(), Span(), Span()) }
+    package init(_ message: Span<UInt8>) { self.init(first: message, second: Span(), third: Span(), fourth: Span()) }
 
     /// Creates a message of four pieces, of which any may be empty.
     @_lifetime(copy first, copy second, copy third, copy fourth)
-    package init(_ first: Span<UInt8>, _ second: Span<UInt8>, _ third: Span<UInt8>, _ fourth: Span<UInt8>) {
+    package init(first: Span<UInt8>, second: Span<UInt8>, third: Span<UInt8>, fourth: Span<UInt8>) {
         self.first = first
         self.second = second
         self.third = third

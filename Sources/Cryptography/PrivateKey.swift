@@ -24,12 +24,12 @@ package final class PrivateKey: @unchecked Sendable {
 
     /// Takes ownership of a key, and frees it on failure too.
     @unsafe
-    private init(takingOwnershipOf pointer: OpaquePointer) throws(KeyMaterialFault) {
+    private init(owning pointer: OpaquePointer) throws(KeyMaterialFault) {
         let guardian = unsafe KeyGuardian(pointer)
         defer { OpenSSLError.forget() }
         guard let copy = unsafe EVP_PKEY_dup(pointer) else { throw .malformed }
         // The copy has the private part too: only its public one is read.
-        publicKey = try unsafe Self.publicKey(takingOwnershipOf: copy)
+        publicKey = try unsafe Self.publicKey(owning: copy)
         guard unsafe Self.isPair(pointer) else { throw .mismatch }
         unsafe self.key = guardian.release()
     }
@@ -38,8 +38,8 @@ package final class PrivateKey: @unchecked Sendable {
 
     /// Returns the public key of a pair, without the private one.
     @unsafe
-    private static func publicKey(takingOwnershipOf pair: OpaquePointer) throws(KeyMaterialFault) -> PublicKey {
-        try PublicKey(try unsafe PublicKey(takingOwnershipOf: pair).parameters)
+    private static func publicKey(owning pair: OpaquePointer) throws(KeyMaterialFault) -> PublicKey {
+        try PublicKey(try unsafe PublicKey(owning: pair).parameters)
     }
 
     /// True if the private part belongs to the public one.
@@ -60,7 +60,7 @@ package final class PrivateKey: @unchecked Sendable {
             OpenSSLError.forget()
             throw .malformed
         }
-        try unsafe self.init(takingOwnershipOf: key)
+        try unsafe self.init(owning: key)
     }
 
     /// Creates a key from its numbers. Throws `mismatch` if they do not belong together.
@@ -71,9 +71,9 @@ package final class PrivateKey: @unchecked Sendable {
             // RFC 5915 §3.
             let content = DERWriter.sequence(
                 DERWriter.integer([1]),
-                DERWriter.element(0x04, d),
-                DERWriter.element(0xA0, curve.identifier),
-                DERWriter.element(0xA1, DERWriter.bitString([4] + x + y))
+                DERWriter.element(tag: 0x04, content: d),
+                DERWriter.element(tag: 0xA0, content: curve.identifier),
+                DERWriter.element(tag: 0xA1, content: DERWriter.bitString([4] + x + y))
             )
             try self.init(der: content)
         case .ed25519(let seed, let publicKey):
@@ -82,7 +82,7 @@ package final class PrivateKey: @unchecked Sendable {
             let content = DERWriter.sequence(
                 DERWriter.integer([0]),
                 DERWriter.ed25519Algorithm,
-                DERWriter.element(0x04, DERWriter.element(0x04, seed))
+                DERWriter.element(tag: 0x04, content: DERWriter.element(tag: 0x04, content: seed))
             )
             try self.init(der: content)
             guard publicKey == nil || self.publicKey.parameters == publicKey.map({ .ed25519($0) }) else {
@@ -91,7 +91,7 @@ package final class PrivateKey: @unchecked Sendable {
         case .rsa(let numbers):
             guard numbers.count == 8, numbers.allSatisfy({ $0.count <= 1024 }) else { throw .malformed }
             let content = numbers.flatMap { DERWriter.integer($0) }
-            try self.init(der: DERWriter.element(0x30, DERWriter.integer([0]) + content))
+            try self.init(der: DERWriter.element(tag: 0x30, content: DERWriter.integer([0]) + content))
         }
     }
 
@@ -110,11 +110,11 @@ package final class PrivateKey: @unchecked Sendable {
             OpenSSLError.forget()
             throw .unsupported
         }
-        try unsafe self.init(takingOwnershipOf: key)
+        try unsafe self.init(owning: key)
     }
 
     @unsafe
-    private static func generate(_ name: String, _ set: (OpaquePointer) -> Int32) -> OpaquePointer? {
+    private static func generate(_ name: String, configure set: (OpaquePointer) -> Int32) -> OpaquePointer? {
         guard let context = unsafe EVP_PKEY_CTX_new_from_name(nil, name, nil) else { return nil }
         defer { unsafe EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
@@ -134,7 +134,9 @@ package final class PrivateKey: @unchecked Sendable {
         defer { OpenSSLError.forget() }
         switch publicKey.parameters {
         case .ellipticCurve(let curve, let x, let y):
-            guard let d = unsafe PublicKey.number(key, OSSL_PKEY_PARAM_PRIV_KEY, size: curve.size) else { return nil }
+            guard let d = unsafe PublicKey.number(of: key, named: OSSL_PKEY_PARAM_PRIV_KEY, size: curve.size) else {
+                return nil
+            }
             return .ellipticCurve(curve, x: x, y: y, d: d)
         case .ed25519(let publicKey):
             var seed = [UInt8](repeating: 0, count: 32)
@@ -144,7 +146,7 @@ package final class PrivateKey: @unchecked Sendable {
         case .rsa(let modulus, let exponent):
             // The numbers d, p, q, dP, dQ and qInv, by OpenSSL's names.
             let names = ["d", "rsa-factor1", "rsa-factor2", "rsa-exponent1", "rsa-exponent2", "rsa-coefficient1"]
-            let others = names.compactMap { unsafe PublicKey.number(key, $0, size: nil) }
+            let others = names.compactMap { unsafe PublicKey.number(of: key, named: $0, size: nil) }
             return others.count == names.count ? .rsa([modulus, exponent] + others) : nil
         }
     }

@@ -30,13 +30,14 @@ package final class PublicKey: @unchecked Sendable {
 
     /// Takes ownership of a key, and frees it on failure too.
     @unsafe
-    init(takingOwnershipOf pointer: OpaquePointer) throws(KeyMaterialFault) {
+    init(owning pointer: OpaquePointer) throws(KeyMaterialFault) {
         let guardian = unsafe KeyGuardian(pointer)
         parameters = try unsafe Self.parameters(pointer)
         switch parameters {
         case .ellipticCurve(let curve, _, _): type = .ellipticCurve(curve)
         case .ed25519: type = .ed25519
-        case .rsa(let modulus, let exponent): type = .rsa(bits: try Self.checkedBits(modulus, exponent))
+        case .rsa(let modulus, let exponent):
+            type = .rsa(bits: try Self.checkedBits(modulus: modulus, exponent: exponent))
         }
         unsafe self.key = guardian.release()
     }
@@ -58,7 +59,7 @@ package final class PublicKey: @unchecked Sendable {
             OpenSSLError.forget()
             throw .malformed
         }
-        try unsafe self.init(takingOwnershipOf: key)
+        try unsafe self.init(owning: key)
     }
 
     /// Reads an `RSAPublicKey` (RFC 8017 §A.1.1), as in a PEM block `RSA PUBLIC KEY`.
@@ -78,7 +79,7 @@ package final class PublicKey: @unchecked Sendable {
                 subjectPublicKeyInfo: DERWriter.sequence(DERWriter.ed25519Algorithm, DERWriter.bitString(bytes))
             )
         case .rsa(let modulus, let exponent):
-            _ = try Self.checkedBits(modulus, exponent)
+            _ = try Self.checkedBits(modulus: modulus, exponent: exponent)
             let numbers = DERWriter.sequence(DERWriter.integer(modulus), DERWriter.integer(exponent))
             try self.init(
                 subjectPublicKeyInfo: DERWriter.sequence(DERWriter.rsaAlgorithm, DERWriter.bitString(numbers))
@@ -133,7 +134,7 @@ package enum KeyMaterialFault: Error, Equatable, Sendable {
 
 extension PublicKey {
     /// Returns the size of a modulus in bits. Throws if it or the exponent is not accepted.
-    private static func checkedBits(_ modulus: [UInt8], _ exponent: [UInt8]) throws(KeyMaterialFault) -> Int {
+    private static func checkedBits(modulus: [UInt8], exponent: [UInt8]) throws(KeyMaterialFault) -> Int {
         let digits = modulus.drop { $0 == 0 }
         guard let first = digits.first else { throw .malformed }
         let bits = 8 * digits.count - first.leadingZeroBitCount
@@ -151,8 +152,8 @@ extension PublicKey {
         switch unsafe EVP_PKEY_get_base_id(key) {
         case EVP_PKEY_EC:
             let curve = try unsafe curve(key)
-            guard let x = unsafe number(key, OSSL_PKEY_PARAM_EC_PUB_X, size: curve.size),
-                let y = unsafe number(key, OSSL_PKEY_PARAM_EC_PUB_Y, size: curve.size)
+            guard let x = unsafe number(of: key, named: OSSL_PKEY_PARAM_EC_PUB_X, size: curve.size),
+                let y = unsafe number(of: key, named: OSSL_PKEY_PARAM_EC_PUB_Y, size: curve.size)
             else { throw .malformed }
             return .ellipticCurve(curve, x: x, y: y)
         case EVP_PKEY_ED25519:
@@ -161,8 +162,8 @@ extension PublicKey {
             guard unsafe EVP_PKEY_get_raw_public_key(key, &bytes, &count) == 1, count == 32 else { throw .malformed }
             return .ed25519(bytes)
         case EVP_PKEY_RSA:
-            guard let modulus = unsafe number(key, OSSL_PKEY_PARAM_RSA_N, size: nil),
-                let exponent = unsafe number(key, OSSL_PKEY_PARAM_RSA_E, size: nil)
+            guard let modulus = unsafe number(of: key, named: OSSL_PKEY_PARAM_RSA_N, size: nil),
+                let exponent = unsafe number(of: key, named: OSSL_PKEY_PARAM_RSA_E, size: nil)
             else { throw .malformed }
             return .rsa(modulus: modulus, exponent: exponent)
         default: throw .unsupported
@@ -181,7 +182,7 @@ extension PublicKey {
 
     /// Returns a number of the key, of `size` bytes, or without leading zeros if that is `nil`.
     @unsafe
-    static func number(_ key: OpaquePointer, _ name: String, size: Int?) -> [UInt8]? {
+    static func number(of key: OpaquePointer, named name: String, size: Int?) -> [UInt8]? {
         var number: OpaquePointer?
         guard unsafe EVP_PKEY_get_bn_param(key, name, &number) == 1 else { return nil }
         defer { unsafe BN_clear_free(number) }
@@ -198,6 +199,6 @@ extension Certificate {
             OpenSSLError.forget()
             throw .unsupported
         }
-        return try unsafe PublicKey(takingOwnershipOf: key)
+        return try unsafe PublicKey(owning: key)
     }
 }

@@ -22,7 +22,7 @@ extension RSAPadding {
 
 extension RSAPrivateKey {
     /// Decrypts 1 to 64 blocks. Returns `nil` if they are not encrypted, or are encrypted for another key.
-    package func decrypt(_ bytes: [UInt8], _ padding: RSAPadding) -> [UInt8]? {
+    package func decrypt(_ bytes: [UInt8], padding: RSAPadding) -> [UInt8]? {
         let size = Int(unsafe EVP_PKEY_get_size(key))
         guard !bytes.isEmpty, bytes.count.isMultiple(of: size), bytes.count <= 64 * size else { return nil }
         defer { OpenSSLError.forget() }
@@ -47,7 +47,7 @@ extension RSAPrivateKey {
 
 extension RSAPublicKey {
     /// Encrypts bytes for the holder of the private key, in at most 64 blocks.
-    package borrowing func encrypt(_ bytes: [UInt8], _ padding: RSAPadding) -> [UInt8]? {
+    package borrowing func encrypt(_ bytes: [UInt8], padding: RSAPadding) -> [UInt8]? {
         let most = signatureSize - padding.overhead
         guard bytes.count <= 64 * most else { return nil }
         defer { OpenSSLError.forget() }

@@ -22,7 +22,7 @@ package struct RSAPublicKey: ~Copyable, @unchecked Sendable {  // Read only afte
 
     /// Takes ownership of a key, and frees it on failure too.
     @unsafe
-    package init(takingOwnershipOf pointer: OpaquePointer, minimumBits: Int) throws(KeyFault) {
+    package init(owning pointer: OpaquePointer, minimumBits: Int) throws(KeyFault) {
         let guardian = unsafe KeyGuardian(pointer)
         guard unsafe EVP_PKEY_get_base_id(pointer) == EVP_PKEY_RSA else { throw .notRSA }
         let bits = Int(unsafe EVP_PKEY_get_bits(pointer))
@@ -55,7 +55,7 @@ package struct RSAPublicKey: ~Copyable, @unchecked Sendable {  // Read only afte
     /// Creates a verification context with a copy of this key, so that threads share no lock and no counter in OpenSSL.
     package func makeVerificationContext() throws(OpenSSLError) -> VerificationKeyContext {
         guard let copy = unsafe EVP_PKEY_dup(key) else { throw .drained() }
-        return try unsafe VerificationKeyContext(takingOwnershipOf: copy, .rs256)
+        return try unsafe VerificationKeyContext(owning: copy, .rs256)
     }
 }
 
@@ -96,7 +96,7 @@ package enum PublicKeyReader {
             return unsafe d2i_PUBKEY(nil, &next, bytes.count)
         }
         guard let key = unsafe key else { throw .unreadable(.drained()) }
-        return try unsafe RSAPublicKey(takingOwnershipOf: key, minimumBits: minimumBits)
+        return try unsafe RSAPublicKey(owning: key, minimumBits: minimumBits)
     }
 
     /// Reads an `RSAPublicKey` (RFC 8017 §A.1.1), as in a PEM block `RSA PUBLIC KEY`.
@@ -106,6 +106,6 @@ package enum PublicKeyReader {
             return unsafe d2i_PublicKey(EVP_PKEY_RSA, nil, &next, bytes.count)
         }
         guard let key = unsafe key else { throw .unreadable(.drained()) }
-        return try unsafe RSAPublicKey(takingOwnershipOf: key, minimumBits: minimumBits)
+        return try unsafe RSAPublicKey(owning: key, minimumBits: minimumBits)
     }
 }

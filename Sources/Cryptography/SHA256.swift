@@ -12,7 +12,7 @@ package enum SHA256 {
 
     /// Returns the digest of `bytes`: 32 bytes.
     package static func digest(_ bytes: [UInt8]) -> [UInt8] {
-        let slot = contexts.slots.take()
+        let slot = contexts.slots.acquire()
         defer { contexts.slots.release(slot) }
         if let slot, let digest = contexts.all[slot]?.hash(bytes.span) { return digest.bytes }
         // No context is free. OpenSSL's one-shot function looks the algorithm up on every call, and cannot fail for

@@ -37,7 +37,7 @@ public struct SHA256Digest: Hashable, Sendable {
             }
         }
         let written = unsafe SHA256Digest { target in
-            for place in bytes.indices { unsafe target[place] = bytes[place] }
+            for index in bytes.indices { unsafe target[index] = bytes[index] }
             return true
         }
         guard let written else { return nil }
@@ -48,7 +48,7 @@ public struct SHA256Digest: Hashable, Sendable {
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.size else { return nil }
         let written = unsafe SHA256Digest { target in
-            for (place, byte) in bytes.enumerated() { unsafe target[place] = byte }
+            for (index, byte) in bytes.enumerated() { unsafe target[index] = byte }
             return true
         }
         guard let written else { return nil }

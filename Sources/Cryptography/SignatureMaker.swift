@@ -13,7 +13,7 @@ package final class SignatureMaker: Sendable {
     private let kept = KeptContext<SigningContext>.forEachSlot()
 
     /// Creates a maker of signatures. Returns `nil` if `scheme` is not one for keys of this type.
-    package init?(_ key: PrivateKey, _ scheme: SignatureScheme) {
+    package init?(_ key: PrivateKey, scheme: SignatureScheme) {
         guard scheme.suits(key.publicKey.type) else { return nil }
         self.key = key
         self.scheme = scheme
@@ -29,12 +29,12 @@ package final class SignatureMaker: Sendable {
         guard let signature else { throw .drained() }
         guard let curve = scheme.curve else { return signature }
         guard let raw = ECDSASignature.raw(der: signature, size: curve.size) else { throw .drained() }
-        return prefersLowS ? ECDSASignature.lowered(raw, curve) : raw
+        return prefersLowS ? ECDSASignature.lowered(raw, on: curve) : raw
     }
 
     private func makeContext() -> SigningContext? {
         guard let copy = unsafe key.copy() else { return nil }
-        return unsafe SigningContext(takingOwnershipOf: copy, scheme)
+        return unsafe SigningContext(owning: copy, scheme)
     }
 }
 
@@ -47,7 +47,7 @@ private final class SigningContext {
     private let context: OpaquePointer?
 
     @unsafe
-    init?(takingOwnershipOf key: OpaquePointer, _ scheme: SignatureScheme) {
+    init?(owning key: OpaquePointer, _ scheme: SignatureScheme) {
         let guardian = unsafe KeyGuardian(key)
         var context: OpaquePointer?
         var digest: DigestContext?
@@ -79,13 +79,13 @@ private final class SigningContext {
                 unsafe EVP_PKEY_sign(context, &signature, &size, digest.baseAddress, digest.count) == 1
             else { return nil }
         } else {
-            guard unsafe signWhole(message, &signature, &size) else { return nil }
+            guard unsafe signWhole(message, into: &signature, size: &size) else { return nil }
         }
         return Array(signature.prefix(size))
     }
 
     @unsafe
-    private func signWhole(_ message: MessagePieces, _ signature: inout [UInt8], _ size: inout Int) -> Bool {
+    private func signWhole(_ message: MessagePieces, into signature: inout [UInt8], size: inout Int) -> Bool {
         var whole: [UInt8] = []
         whole.reserveCapacity(message.count)
         _ = message.forEach { piece in

@@ -13,7 +13,7 @@ package final class SignatureVerifier: Sendable {
     private let kept = KeptContext<VerificationContext>.forEachSlot()
 
     /// Creates a verifier. Returns `nil` if `scheme` is not one for keys of this type.
-    package init?(_ key: PublicKey, _ scheme: SignatureScheme) {
+    package init?(_ key: PublicKey, scheme: SignatureScheme) {
         guard scheme.suits(key.type) else { return nil }
         self.key = key
         self.scheme = scheme
@@ -28,7 +28,7 @@ package final class SignatureVerifier: Sendable {
         return ContextSlots.withSlot { slot in
             // Without a free slot, a context of its own.
             let context = slot.flatMap { slot in kept[slot].get(makeContext) } ?? makeContext()
-            return context?.isValid(signature, message) ?? false
+            return context?.isValid(signature, over: message) ?? false
         }
     }
 
@@ -37,17 +37,17 @@ package final class SignatureVerifier: Sendable {
             OpenSSLError.forget()
             return nil
         }
-        guard let function = scheme.function else { return unsafe MessageVerificationContext(takingOwnershipOf: copy) }
-        guard let key = try? unsafe VerificationKeyContext(takingOwnershipOf: copy, scheme),
+        guard let function = scheme.function else { return unsafe MessageVerificationContext(owning: copy) }
+        guard let key = try? unsafe VerificationKeyContext(owning: copy, scheme),
             let digest = DigestContext(function)
         else { return nil }
-        return DigestVerificationContext(key, digest, isECDSA: scheme.curve != nil)
+        return DigestVerificationContext(key: key, digest: digest, isECDSA: scheme.curve != nil)
     }
 }
 
 /// A reusable context that verifies one signature at a time, for one thread at a time.
 private class VerificationContext {
-    func isValid(_ signature: Span<UInt8>, _ message: MessagePieces) -> Bool { false }
+    func isValid(_ signature: Span<UInt8>, over message: MessagePieces) -> Bool { false }
 }
 
 /// A context for schemes that sign a digest.
@@ -56,19 +56,19 @@ private final class DigestVerificationContext: VerificationContext {
     private let digest: DigestContext
     private let isECDSA: Bool
 
-    init(_ key: VerificationKeyContext, _ digest: DigestContext, isECDSA: Bool) {
+    init(key: VerificationKeyContext, digest: DigestContext, isECDSA: Bool) {
         self.key = key
         self.digest = digest
         self.isECDSA = isECDSA
     }
 
-    override func isValid(_ signature: Span<UInt8>, _ message: MessagePieces) -> Bool {
+    override func isValid(_ signature: Span<UInt8>, over message: MessagePieces) -> Bool {
         guard let digest = unsafe digest.digest(message) else { return false }
-        guard isECDSA else { return unsafe key.verify(signature, digest) }
+        guard isECDSA else { return unsafe key.verify(signature, over: digest) }
         var der: [144 of UInt8] = .init(repeating: 0)
         var output = der.mutableSpan
         guard let count = ECDSASignature.writeDER(signature, into: &output) else { return false }
-        return unsafe key.verify(der.span.extracting(first: count), digest)
+        return unsafe key.verify(der.span.extracting(first: count), over: digest)
     }
 }
 
@@ -80,7 +80,7 @@ private final class MessageVerificationContext: VerificationContext {
     private var message: [UInt8] = []
 
     @unsafe
-    init?(takingOwnershipOf key: OpaquePointer) {
+    init?(owning key: OpaquePointer) {
         let guardian = unsafe KeyGuardian(key)
         guard let context = unsafe EVP_MD_CTX_new() else { return nil }
         unsafe self.context = context
@@ -92,7 +92,7 @@ private final class MessageVerificationContext: VerificationContext {
         unsafe EVP_PKEY_free(key)
     }
 
-    override func isValid(_ signature: Span<UInt8>, _ message: MessagePieces) -> Bool {
+    override func isValid(_ signature: Span<UInt8>, over message: MessagePieces) -> Bool {
         self.message.removeAll(keepingCapacity: true)
         _ = message.forEach { piece in
             self.message.append(copying: piece)

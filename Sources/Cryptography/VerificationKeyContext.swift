@@ -15,7 +15,7 @@ package final class VerificationKeyContext {
     ///
     /// - Parameter scheme: A scheme with a function of its own, so not Ed25519.
     @unsafe
-    package init(takingOwnershipOf key: OpaquePointer, _ scheme: SignatureScheme) throws(OpenSSLError) {
+    package init(owning key: OpaquePointer, _ scheme: SignatureScheme) throws(OpenSSLError) {
         defer { unsafe EVP_PKEY_free(key) }  // The context keeps its own reference.
         guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { throw .drained() }
         guard unsafe EVP_PKEY_verify_init(context) == 1, unsafe scheme.prepare(context) else {
@@ -32,13 +32,13 @@ package final class VerificationKeyContext {
     /// Only OpenSSL's result 1 counts as valid. A bad signature and a failed check both return false.
     package func verify(signature: Span<UInt8>, digest: SHA256Digest) -> Bool {
         unsafe digest.withUnsafeBytes { digest in
-            unsafe verify(signature, UnsafeBufferPointer(start: digest, count: SHA256Digest.size))
+            unsafe verify(signature, over: UnsafeBufferPointer(start: digest, count: SHA256Digest.size))
         }
     }
 
     /// True if `signature`, in the form that OpenSSL takes, is the signature over `digest`.
     @unsafe
-    func verify(_ signature: Span<UInt8>, _ digest: UnsafeBufferPointer<UInt8>) -> Bool {
+    func verify(_ signature: Span<UInt8>, over digest: UnsafeBufferPointer<UInt8>) -> Bool {
         let result = unsafe signature.withUnsafeBufferPointer { signature in
             unsafe EVP_PKEY_verify(context, signature.baseAddress, signature.count, digest.baseAddress, digest.count)
         }

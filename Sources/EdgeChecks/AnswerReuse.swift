@@ -34,7 +34,9 @@ package struct AnswerReuse: Sendable {
     ///   - gate: The gate that decided.
     ///   - now: The time of the decision.
     package static func of(_ decision: Decision, hasGrants: Bool, by gate: Gate, at now: Timestamp) -> Self? {
-        guard case .allow(let allowance) = decision, let end = end(of: allowance, hasGrants, gate, at: now) else {
+        guard case .allow(let allowance) = decision,
+            let end = end(of: allowance, hasGrants: hasGrants, by: gate, at: now)
+        else {
             return nil
         }
         // The next request of a playback with a slot prolongs it.
@@ -44,8 +46,8 @@ package struct AnswerReuse: Sendable {
 
     private static func end(
         of allowance: Decision.Allowance,
-        _ hasGrants: Bool,
-        _ gate: Gate,
+        hasGrants: Bool,
+        by gate: Gate,
         at now: Timestamp
     ) -> Timestamp? {
         switch allowance.reason {
@@ -86,8 +88,8 @@ package struct AnswerReuse: Sendable {
     ///   - gate: The gate that decided.
     package static func scope(
         of decision: Decision,
-        _ request: borrowing EdgeCheckRequest,
-        _ context: EdgeCheckContext,
+        request: borrowing EdgeCheckRequest,
+        in context: EdgeCheckContext,
         isOneEntry: Bool = false,
         by gate: Gate
     ) -> Scope {

@@ -13,7 +13,7 @@ package struct EdgeAnswer: Sendable {
     /// The number of the check's trace.
     package var trace: TraceID
     /// The sources that contain the token, as a bit mask over ``sources``.
-    package let shownIn: UInt16
+    package let tokenSources: UInt16
     /// The sources in which the token could be.
     package let sources: [TokenSource]
     /// For how long the answer holds, and for which requests.
@@ -47,7 +47,7 @@ package struct EdgeAnswer: Sendable {
     package init(
         decision: Decision,
         trace: TraceID,
-        shownIn: UInt16 = 0,
+        tokenSources: UInt16 = 0,
         sources: [TokenSource] = [],
         keeping: Keeping = .none,
         session: SessionID? = nil,
@@ -55,7 +55,7 @@ package struct EdgeAnswer: Sendable {
     ) {
         self.decision = decision
         self.trace = trace
-        self.shownIn = shownIn
+        self.tokenSources = tokenSources
         self.sources = sources
         self.keeping = keeping
         self.session = session
@@ -69,8 +69,8 @@ package struct EdgeAnswer: Sendable {
     }
 
     /// Calls `body` with each source that contains the token.
-    package func forEachPlace(_ body: (TokenSource) -> Void) {
-        guard shownIn != 0 else { return }
-        for (number, source) in sources.enumerated() where shownIn & 1 << UInt16(number) != 0 { body(source) }
+    package func forEachTokenSource(_ body: (TokenSource) -> Void) {
+        guard tokenSources != 0 else { return }
+        for (number, source) in sources.enumerated() where tokenSources & 1 << UInt16(number) != 0 { body(source) }
     }
 }

@@ -47,7 +47,7 @@ package struct EdgeCheckRequest: Sendable {
 /// The grants and facts of a client's request, in the memory of an adapter. It is made for requests that grants may allow.
 package protocol EdgeReport: ClientFacts {
     /// Finds the grants of a request.
-    func grants() -> PresentedGrants
+    func grants() -> PresentedGrantTokens
 
     /// The scheme and the authority for the URI of a request.
     ///

@@ -61,7 +61,7 @@ package struct EdgeChecker {
             }
             let found = report.grants()
             if let first = found.first {
-                context.grants = ShownGrants(first, others: found.others, of: request, report)
+                context.grants = PresentedGrants(first: first, others: found.others, of: request, report: report)
                 isClear = context.grants != nil
             }
         }
@@ -74,9 +74,9 @@ package struct EdgeChecker {
             client: client
         )
         // Without a URI in normal form, nobody knows what a grant is presented for.
-        guard isClear else { return .decided(gate.refuse(.edgeRequestInvalid, playback, at: now)) }
+        guard isClear else { return .decided(gate.refuse(.edgeRequestInvalid, for: playback, at: now)) }
         let fault: DenyCode? = presented.isConflict ? .tokenConflict : nil
-        return gate.begin(playback, match, fault: fault, grants: context.grants, at: now)
+        return gate.begin(playback, finding: match, fault: fault, grants: context.grants, at: now)
     }
 
     /// Finds the entry of a request.
@@ -98,7 +98,7 @@ package struct EdgeChecker {
 /// The findings about a request besides the decision: its grants, its path and the sources of its token.
 package struct EdgeCheckContext: Sendable {
     /// The grants that the request presents, for an entry that takes them; `nil` for none.
-    package fileprivate(set) var grants: ShownGrants?
+    package fileprivate(set) var grants: PresentedGrants?
     /// The path in canonical form; `nil` if it has none.
     fileprivate(set) var path: MediaPath?
     /// The sources that contain the media token, as a bit mask.
@@ -123,13 +123,13 @@ extension PlaybackRequest.Player {
     }
 }
 
-extension ShownGrants {
+extension PresentedGrants {
     /// The grants of a request, with the facts that they may be bound to; `nil` if the URI has no normal form.
     fileprivate convenience init?(
-        _ first: Substring,
+        first: Substring,
         others: [Substring],
         of request: borrowing EdgeCheckRequest,
-        _ report: any EdgeReport
+        report: any EdgeReport
     ) {
         guard let uri = request.uri(report) else { return nil }
         var facts = RequestFacts(uri: uri, method: request.method == .other ? nil : request.method.rawValue[...])

@@ -60,13 +60,13 @@ package final class EdgeLocation: Sendable {
         }
         return made.withLock { made in
             if let made, made.gate === snapshot.gate { return made.match }
-            let match = makeMatch(snapshot.gate, snapshot.policy.grants?.profiles ?? [])
+            let match = makeMatch(by: snapshot.gate, profiles: snapshot.policy.grants?.profiles ?? [])
             made = (snapshot.gate, match)
             return match
         }
     }
 
-    private func makeMatch(_ gate: Gate, _ all: [GrantProfile]) -> Catalogue.Finding {
+    private func makeMatch(by gate: Gate, profiles all: [GrantProfile]) -> Catalogue.Finding {
         switch subject {
         case .path: return .unknown
         case .media(let id):

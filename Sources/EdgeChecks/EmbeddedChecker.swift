@@ -27,7 +27,7 @@ package final class EmbeddedChecker: Sendable {
         /// The time from which on the policy is too old, in Unix milliseconds.
         let freshUntil: Atomic<Int64>
 
-        init(_ policy: EdgeBundle, _ gate: Gate, freshUntil: Int64? = nil) {
+        init(policy: EdgeBundle, gate: Gate, freshUntil: Int64? = nil) {
             self.policy = policy
             self.gate = gate
             let end = policy.issued.advanced(byMilliseconds: policy.goodFor.milliseconds).millisecondsSince1970
@@ -37,7 +37,7 @@ package final class EmbeddedChecker: Sendable {
 
     /// Creates an engine.
     package init(_ policy: EdgeBundle) throws(EdgeBundleError) {
-        let first = Snapshot(policy, try policy.gate(rejections: rejections))
+        let first = Snapshot(policy: policy, gate: try policy.gate(rejections: rejections))
         snapshot = Mutex(first)
         number = Atomic(first.number)
     }
@@ -60,20 +60,20 @@ package final class EmbeddedChecker: Sendable {
     /// Replaces the policy. Returns false if the one in force is newer.
     package func replace(with policy: EdgeBundle) throws(EdgeBundleError) -> Bool {
         guard policy.issued >= current.policy.issued else { return false }
-        return adopt(Snapshot(policy, try policy.gate(rejections: rejections)))
+        return adopt(Snapshot(policy: policy, gate: try policy.gate(rejections: rejections)))
     }
 
     /// Replaces parts of the policy.
     package func update(_ bytes: Span<UInt8>, at now: Timestamp) throws(EdgeBundleError) {
         let present = current
-        let (policy, isRevocationsAlone) = try present.policy.updated(by: bytes, at: now)
-        guard isRevocationsAlone else {
-            _ = adopt(Snapshot(policy, try policy.gate(rejections: rejections)))
+        let (policy, hasOnlyRevocations) = try present.policy.updated(by: bytes, at: now)
+        guard hasOnlyRevocations else {
+            _ = adopt(Snapshot(policy: policy, gate: try policy.gate(rejections: rejections)))
             return
         }
         // A revocation is never taken back, so the gate keeps those that it knows, with its caches.
         (present.gate.store as? PolicyStore)?.add(policy.revocations)
-        _ = adopt(Snapshot(policy, present.gate))
+        _ = adopt(Snapshot(policy: policy, gate: present.gate))
     }
 
     /// Makes a snapshot the one in force, unless a newer policy came meanwhile.
@@ -121,7 +121,9 @@ package final class EmbeddedChecker: Sendable {
             return EmbeddedCheck(.ask(EmbeddedCheck.Reason(use.reason)), generation: snapshot.number)
         case .decided(let decision):
             if decision.issuesGrants { return EmbeddedCheck(.ask(.start), generation: snapshot.number) }
-            let reuse = isReusable ? snapshot.reuse(of: decision, request, context, in: location, at: now) : nil
+            let reuse =
+                isReusable
+                ? snapshot.reuse(of: decision, request: request, context: context, in: location, at: now) : nil
             return EmbeddedCheck(
                 .decided(decision),
                 generation: snapshot.number,
@@ -148,8 +150,8 @@ extension EmbeddedChecker.Snapshot {
     /// Returns for how long and for which requests an answer holds: no longer than the bundle is recent. `nil` for this one only.
     fileprivate func reuse(
         of decision: Decision,
-        _ request: borrowing EdgeCheckRequest,
-        _ context: EdgeCheckContext,
+        request: borrowing EdgeCheckRequest,
+        context: EdgeCheckContext,
         in location: EdgeLocation?,
         at now: Timestamp
     ) -> (last: Timestamp, scope: AnswerReuse.Scope)? {
@@ -158,7 +160,7 @@ extension EmbeddedChecker.Snapshot {
         }
         let isOneEntry = location?.isOneEntry ?? false
         let recent = Timestamp(millisecondsSince1970: freshUntil.load(ordering: .relaxed) - 1)
-        let scope = AnswerReuse.scope(of: decision, request, context, isOneEntry: isOneEntry, by: gate)
+        let scope = AnswerReuse.scope(of: decision, request: request, in: context, isOneEntry: isOneEntry, by: gate)
         return (min(reuse.last, recent), scope)
     }
 

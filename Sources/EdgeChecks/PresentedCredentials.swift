@@ -42,7 +42,7 @@ package struct PresentedToken: Sendable {
 
 /// The grants that a request presents, in the order in which they are tried. Two different ones are no conflict: cookies of
 /// overlapping paths have one name.
-package struct PresentedGrants: Sendable {
+package struct PresentedGrantTokens: Sendable {
     /// The first grant; `nil` if there is none. Most requests have one only, which needs no list.
     package private(set) var first: Substring?
     /// The other grants.

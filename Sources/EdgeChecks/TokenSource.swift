@@ -49,16 +49,16 @@ package enum TokenSource: Hashable, Sendable {
     /// - Parameters:
     ///   - fields: The header fields, by a function that calls another one with each value of a name.
     ///   - target: The original target.
-    package func forEachValue(in fields: some CredentialFields, _ target: ParsedTarget, _ body: (Substring) -> Void) {
+    package func forEachValue(in fields: some CredentialFields, target: ParsedTarget, body: (Substring) -> Void) {
         switch self {
         case .header(let name, let scheme):
             fields.forEachValue(header: name) { line in
                 if let value = line.after(scheme: scheme) { body(value) }
             }
-        case .cookie(let name): fields.forEachCookieLine { line in line.forEachCookie(name, body) }
+        case .cookie(let name): fields.forEachCookieLine { line in line.forEachCookie(named: name, body: body) }
         case .package(let attribute):
             for package in target.packages { body(package) }
-            fields.forEachCookieLine { line in line.forEachCookie(attribute.name, body) }
+            fields.forEachCookieLine { line in line.forEachCookie(named: attribute.name, body: body) }
         case .query(let name): target.forEachValue(parameter: name, body)
         case .segment(let prefix): target.forEachValue(segment: prefix, body)
         }
@@ -136,15 +136,15 @@ package final class TokenSources: Sendable {
         var entry: Catalogue.Entry?
         if case .entry(let found) = match { entry = found }
         for (number, source) in tokens(for: entry).enumerated() {
-            source.forEachValue(in: fields, target) { presented.add($0, from: number) }
+            source.forEachValue(in: fields, target: target) { presented.add($0, from: number) }
         }
         return presented
     }
 
     /// Finds the grants of a request.
-    package func grants(in fields: some CredentialFields, _ target: ParsedTarget) -> PresentedGrants {
-        var presented = PresentedGrants()
-        for source in grants { source.forEachValue(in: fields, target) { presented.add($0) } }
+    package func grants(in fields: some CredentialFields, _ target: ParsedTarget) -> PresentedGrantTokens {
+        var presented = PresentedGrantTokens()
+        for source in grants { source.forEachValue(in: fields, target: target) { presented.add($0) } }
         return presented
     }
 }
@@ -156,12 +156,12 @@ extension Substring {
         let length = scheme.utf8.count
         guard utf8.count > length else { return nil }
         let (bytes, wanted) = (utf8.span, scheme.utf8.span)
-        for place in wanted.indices where bytes[place].lowercasedASCII != wanted[place].lowercasedASCII { return nil }
+        for index in wanted.indices where bytes[index].lowercasedASCII != wanted[index].lowercasedASCII { return nil }
         return bytes[length] == UInt8(ascii: " ") ? droppingBytes(length).trimmingBlanks : nil
     }
 
     /// Calls `body` with each value of a cookie in a line of `Cookie`.
-    fileprivate func forEachCookie(_ name: String, _ body: (Substring) -> Void) {
+    fileprivate func forEachCookie(named name: String, body: (Substring) -> Void) {
         let bytes = utf8.span
         var start = 0
         while start < bytes.count {

@@ -21,7 +21,7 @@ extension EdgeAnswer: HTTPAnswer {
         var texts = (subject.requestor?.utf8.count ?? 0) + (subject.resource?.text.utf8.count ?? 0)
         subject.token?.withMVPDID { texts += $0.count }
         var limit = 1024 + 3 * min(texts, 3 * ByteWriter.escapedLimit) + keeping.tokenHeaders.utf8.count
-        if shownIn != 0 { for source in sources { limit += source.labelSize + 2 } }
+        if tokenSources != 0 { for source in sources { limit += source.labelSize + 2 } }
         if let grant { limit += grant.limit }
         return limit
     }
@@ -95,16 +95,16 @@ extension EdgeAnswer: HTTPAnswer {
         writer.write("\r\nX-Playgate-Expires: ")
         if let expires = subject.token?.expires { writer.write(decimal: expires.millisecondsSince1970) }
         writer.write("\r\nX-Playgate-Token: ")
-        writePlaces(into: &writer)
+        writeTokenSources(into: &writer)
     }
 
     /// The status that the API would have for the decision.
     var statusOfCode: Int64 { decision.isAllowed ? 200 : Int64(decision.code?.status.code ?? 403) }
 
     /// Writes the names of the places of the token.
-    func writePlaces(into writer: inout ByteWriter) {
+    func writeTokenSources(into writer: inout ByteWriter) {
         var isFirst = true
-        forEachPlace { source in
+        forEachTokenSource { source in
             if !isFirst { writer.write(", ") }
             isFirst = false
             source.writeLabel(into: &writer)
@@ -183,12 +183,12 @@ extension ByteWriter {
         guard text.count <= Self.escapedLimit else { return }
         // Most texts need no escaping and are copied at once.
         var start = 0
-        for place in text.indices where !text[place].isHarmless {
-            write(text.extracting(start..<place))
+        for index in text.indices where !text[index].isHarmless {
+            write(text.extracting(start..<index))
             write(UInt8(ascii: "%"))
-            write((text[place] >> 4).hexadecimal)
-            write((text[place] & 0xF).hexadecimal)
-            start = place + 1
+            write((text[index] >> 4).hexadecimal)
+            write((text[index] & 0xF).hexadecimal)
+            start = index + 1
         }
         write(text.extracting(start...))
     }
@@ -214,20 +214,20 @@ extension DeliveredGrant {
     /// Writes the header fields that the edge uses. Some see only the first `Set-Cookie`, or none.
     package func write(into writer: inout ByteWriter) {
         if let cookie {
-            if fields.contains(.cookie) { write("Set-Cookie: ", cookie, into: &writer) }
-            if fields.contains(.namedCookie) { write("X-Playgate-Set-Cookie: ", cookie, into: &writer) }
+            if fields.contains(.cookie) { write(name: "Set-Cookie: ", value: cookie, into: &writer) }
+            if fields.contains(.namedCookie) { write(name: "X-Playgate-Set-Cookie: ", value: cookie, into: &writer) }
         }
-        if let location { write("Location: ", location, into: &writer) }
-        if fields.contains(.token) { write("X-Playgate-Grant: ", token, into: &writer) }
+        if let location { write(name: "Location: ", value: location, into: &writer) }
+        if fields.contains(.token) { write(name: "X-Playgate-Grant: ", value: token, into: &writer) }
         if headers.contains(.standard), fields.contains(.standardHeader) {
-            write("CTA-Common-Access-Token: ", token, into: &writer)
+            write(name: "CTA-Common-Access-Token: ", value: token, into: &writer)
         }
         if headers.contains(.older), fields.contains(.olderHeader) {
-            write("Common-Access-Token: ", token, into: &writer)
+            write(name: "Common-Access-Token: ", value: token, into: &writer)
         }
     }
 
-    private func write(_ name: StaticString, _ value: String, into writer: inout ByteWriter) {
+    private func write(name: StaticString, value: String, into writer: inout ByteWriter) {
         writer.write(name)
         writer.write(value.utf8.span)
         writer.write("\r\n")

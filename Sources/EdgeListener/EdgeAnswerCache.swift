@@ -53,11 +53,11 @@ package final class EdgeAnswerCache: Sendable {
         package var decision: Decision { answer.decision }
 
         /// - Parameter fields: The header fields of the check, and the arguments of HAProxy's.
-        package init(_ answer: EdgeAnswer, _ dialect: EdgeDialect, _ fields: HTTPFields, revision: UInt64) {
+        package init(_ answer: EdgeAnswer, dialect: EdgeDialect, fields: HTTPFields, revision: UInt64) {
             self.answer = answer
             let isOffload = dialect == .spoe
             variables = isOffload ? SPOEVariables(in: fields) : .all
-            written = isOffload ? SPOEActions(answer, variables).written : answer.written
+            written = isOffload ? SPOEActions(answer, variables: variables).written : answer.written
             self.revision = revision
         }
     }
@@ -94,7 +94,7 @@ package final class EdgeAnswerCache: Sendable {
     /// Returns the answer to a check; `nil` if there is none, or if it may have become another one.
     ///
     /// - Parameter isGood: Returns false for an answer that may have become another one.
-    package func find(_ key: Key, _ fields: HTTPFields, at now: Timestamp, _ isGood: (Answer) -> Bool) -> Answer? {
+    package func find(for key: Key, fields: HTTPFields, at now: Timestamp, where isGood: (Answer) -> Bool) -> Answer? {
         guard isWorthIt else { return nil }
         var answer: Answer?
         fields.withHead(without: key.gaps) { answer = table.lookUp($0, generation: 0, at: now) as? Answer }
@@ -108,9 +108,9 @@ package final class EdgeAnswerCache: Sendable {
     /// - Parameters:
     ///   - life: The times of checks for which it is good.
     ///   - answer: Makes the answer. It is not called if none can be kept.
-    package func keep(_ key: Key, _ fields: HTTPFields, life: ClosedRange<Timestamp>, _ answer: () -> Answer) {
+    package func store(for key: Key, fields: HTTPFields, life: ClosedRange<Timestamp>, answer: () -> Answer) {
         guard attempts.load(ordering: .relaxed) >= resumption.load(ordering: .relaxed) else { return }
-        fields.withHead(without: key.gaps) { table.insert($0, answer(), generation: 0, life: life) }
+        fields.withHead(without: key.gaps) { table.insert($0, value: answer(), generation: 0, life: life) }
     }
 
     /// False for a time if few answers were found: an edge that adds a number of its own to each check would fill the cache in vain.
@@ -127,32 +127,32 @@ package final class EdgeAnswerCache: Sendable {
 
 extension EdgeAnswerCache.Key {
     /// Finds the parts of a head that may differ; `nil` if the name of the file is not plain, or if more than the path has it.
-    package init?(_ fields: HTTPFields, _ dialect: EdgeDialect, _ sources: TokenSources) {
+    package init?(_ fields: HTTPFields, dialect: EdgeDialect, sources: TokenSources) {
         guard let wanted = dialect.row.target, !sources.areInTraceparent else { return nil }
         var (target, trace, key): (Int?, Int?, Int?)
         for index in fields.indices {
-            if fields.isField(index, wanted) {
+            if fields.isField(index, named: wanted) {
                 guard target == nil else { return nil }
                 target = index
-            } else if fields.isField(index, "traceparent") {
+            } else if fields.isField(index, named: "traceparent") {
                 guard trace == nil else { return nil }
                 trace = index
-            } else if let own = dialect.row.cacheKey, fields.isField(index, own) {
+            } else if let own = dialect.row.cacheKey, fields.isField(index, named: own) {
                 guard key == nil else { return nil }
                 key = index
             }
         }
         var gaps = HeadGaps()
         guard let target, let (folder, end) = fields.value(target).plainFile(sources.targetNames.segments),
-            gaps.add(fields.place(target).part(folder, end))
+            gaps.add(fields.valueRange(target).part(from: folder, to: end))
         else { return nil }
         let text = fields.value(target)
         if let key {
-            guard let start = fields.value(key).placeOfTarget(text),
-                gaps.add(fields.place(key).part(start + folder, start + end))
+            guard let start = fields.value(key).positionOfTarget(text),
+                gaps.add(fields.valueRange(key).part(from: start + folder, to: start + end))
             else { return nil }
         }
-        if let trace, !gaps.add(fields.place(trace)) { return nil }
+        if let trace, !gaps.add(fields.valueRange(trace)) { return nil }
         self.gaps = gaps
         path = text[..<text.utf8.index(text.startIndex, offsetBy: end)]
         traceparent = trace.map(fields.value)
@@ -161,7 +161,7 @@ extension EdgeAnswerCache.Key {
 
 extension Range<Int> {
     /// Returns the place of a part of what is at this place.
-    fileprivate func part(_ start: Int, _ end: Int) -> Self { lowerBound + start..<lowerBound + end }
+    fileprivate func part(from start: Int, to end: Int) -> Self { lowerBound + start..<lowerBound + end }
 }
 
 extension Substring {
@@ -181,7 +181,7 @@ extension Substring {
     }
 
     /// The place of a target in a key of nginx's, `METHOD HOST/TARGET`.
-    fileprivate func placeOfTarget(_ target: Substring) -> Int? {
+    fileprivate func positionOfTarget(_ target: Substring) -> Int? {
         let bytes = utf8.span
         guard let slash = bytes.firstIndex(of: UInt8(ascii: "/"), from: 0),
             bytes.extracting(slash...).hasPrefix(target.utf8.span)

@@ -22,7 +22,7 @@ package struct EdgeCounters: Sendable {
         }
     }
 
-    package func count(_ dialect: EdgeDialect?, _ status: Int) {
+    package func count(_ dialect: EdgeDialect?, status: Int) {
         let column = Self.statuses.firstIndex(of: status) ?? 2
         let line = dialect?.number ?? EdgeDialect.allCases.count
         counters[line * Self.statuses.count + column].increment()

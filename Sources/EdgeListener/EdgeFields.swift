@@ -33,12 +33,12 @@ package struct EdgeFields {
     package private(set) var isPartial = false
 
     /// Finds the fields of a check.
-    package init(_ fields: HTTPFields, _ names: HTTPFieldNames) {
+    package init(_ fields: HTTPFields, names: HTTPFieldNames) {
         self.fields = fields
-        fields.forEach(in: names) { index, number in add(index, Meaning(rawValue: number) ?? .credential) }
+        fields.forEach(in: names) { index, number in add(index, as: Meaning(rawValue: number) ?? .credential) }
     }
 
-    package mutating func add(_ index: Int, _ meaning: Meaning) {
+    package mutating func add(_ index: Int, as meaning: Meaning) {
         switch meaning {
         case .credential: if index < 64 { credentials |= 1 << UInt64(index) }
         case .range: isPartial = isPartial || !fields.value(index).isWholeRange
@@ -79,7 +79,7 @@ extension EdgeFields: CredentialFields {
     }
 
     package func forEachCookieLine(_ body: (Substring) -> Void) {
-        forEachCredential { index in if fields.isField(index, "cookie") { body(fields.value(index)) } }
+        forEachCredential { index in if fields.isField(index, named: "cookie") { body(fields.value(index)) } }
     }
 }
 
@@ -90,17 +90,17 @@ package final class EdgeFieldReader: Sendable {
     package let sources: TokenSources
     package let forwardedFor: ForwardedFor
 
-    package init(_ row: EdgeDialect.Row, _ sources: TokenSources, _ forwardedFor: ForwardedFor = .oneAddress) {
+    package init(row: EdgeDialect.Row, sources: TokenSources, forwardedFor: ForwardedFor = .oneAddress) {
         self.row = row
         self.sources = sources
         self.forwardedFor = forwardedFor
-        names = HTTPFieldNames(row, sources)
+        names = HTTPFieldNames(row: row, sources: sources)
     }
 }
 
 extension HTTPFieldNames {
     /// The names of the fields of a dialect, and of those that may carry tokens.
-    fileprivate init(_ row: EdgeDialect.Row, _ sources: TokenSources) {
+    fileprivate init(row: EdgeDialect.Row, sources: TokenSources) {
         let own: [(StaticString?, EdgeFields.Meaning)] = [
             (row.target, .target), (row.method, .method), (row.host, .host), (row.range, .range),
             (row.cacheKey, .cacheKey), (row.url, .url), (row.scheme, .scheme), (row.client, .client),
@@ -120,7 +120,7 @@ package struct EdgeFieldReport: EdgeReport {
     private let reader: EdgeFieldReader
     private var row: EdgeDialect.Row { reader.row }
 
-    package init(_ fields: EdgeFields, _ target: ParsedTarget, sentTarget: Substring, _ reader: EdgeFieldReader) {
+    package init(fields: EdgeFields, target: ParsedTarget, sentTarget: Substring, reader: EdgeFieldReader) {
         self.fields = fields
         self.target = target
         self.sentTarget = sentTarget
@@ -138,7 +138,7 @@ package struct EdgeFieldReport: EdgeReport {
         reader.sources.mediaToken(in: fields, target, for: match)
     }
 
-    package func grants() -> PresentedGrants { reader.sources.grants(in: fields, target) }
+    package func grants() -> PresentedGrantTokens { reader.sources.grants(in: fields, target) }
 
     package func report(of fact: RequestFact) -> ReportedFact {
         switch fact {
@@ -198,8 +198,8 @@ package struct EdgeFieldReport: EdgeReport {
 
 /// The absolute form of a request, which must end in its target.
 private struct AbsoluteURL {
-    package let scheme: RequestURI.Scheme
-    package let authority: URIAuthority
+    let scheme: RequestURI.Scheme
+    let authority: URIAuthority
 
     init?(_ text: Substring, target: Substring) {
         let bytes = text.utf8

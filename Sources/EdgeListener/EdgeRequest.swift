@@ -12,9 +12,9 @@ internal import RequestTargets
 /// A check of an edge: the client's request, and what the answer needs besides.
 struct EdgeRequest {
     /// The client's request.
-    package let check: EdgeCheckRequest
+    let check: EdgeCheckRequest
     /// Its credentials and facts.
-    package let report: EdgeFieldReport
+    let report: EdgeFieldReport
     /// True if the edge's cache key contains all facts that an answer depends on, besides header fields of the client.
     let isKeyWhole: Bool
 
@@ -26,14 +26,14 @@ struct EdgeRequest {
     ///   - fields: Its header fields.
     ///   - rest: The target of the check after the endpoint.
     init?(
-        _ method: HTTPMethod,
-        _ fields: HTTPFields,
+        method: HTTPMethod,
+        fields: HTTPFields,
         rest: Substring,
-        _ dialect: EdgeDialect,
-        _ rules: EdgeRules
+        dialect: EdgeDialect,
+        rules: EdgeRules
     ) {
         let reader = rules.reader(of: dialect)
-        let (row, found) = (reader.row, EdgeFields(fields, reader.names))
+        let (row, found) = (reader.row, EdgeFields(fields, names: reader.names))
         guard found.isClear(row) else { return nil }
         let target: Substring
         let known: PlaybackRequest.Method?
@@ -51,17 +51,18 @@ struct EdgeRequest {
             let parsed = ParsedTarget(target, tokens: rules.sources.targetNames)
         else { return nil }
         isKeyWhole =
-            row.cacheKey == nil || found.value(.cacheKey)?.isKey(name ?? "", host ?? "", target) ?? false
+            row.cacheKey == nil
+            || found.value(.cacheKey)?.isKey(method: name ?? "", host: host ?? "", target: target) ?? false
         check = EdgeCheckRequest(
             parsed,
             method: known,
             authority: authority,
             isPartial: found.isPartial,
             form: row.form,
-            canRedirect: !parsed.packages.isEmpty && rules.redirects(dialect, parsed.sentPath),
+            canRedirect: !parsed.packages.isEmpty && rules.redirects(dialect, path: parsed.sentPath),
             tokenParameters: rules.sources.targetNames.parameters
         )
-        report = EdgeFieldReport(found, parsed, sentTarget: target, reader)
+        report = EdgeFieldReport(fields: found, target: parsed, sentTarget: target, reader: reader)
     }
 }
 
@@ -80,7 +81,7 @@ extension EdgeFields {
     fileprivate func isClear(_ row: EdgeDialect.Row) -> Bool {
         if isRepeated(.target) || isRepeated(.method) || isRepeated(.host) { return false }
         guard row.refusesAnswerFields else { return true }
-        return !fields.indices.contains { index in fields.isName(index) { $0.isAnswerField } }
+        return !fields.indices.contains { index in fields.isName(at: index) { $0.isAnswerField } }
     }
 }
 
@@ -97,7 +98,7 @@ extension Span<UInt8> {
 extension Substring {
     /// True if this is `METHOD HOST/TARGET`, alone or followed by a space and more. None of the parts contains a space, so
     /// two requests never share a key.
-    fileprivate func isKey(_ method: Substring, _ host: Substring, _ target: Substring) -> Bool {
+    fileprivate func isKey(method: Substring, host: Substring, target: Substring) -> Bool {
         guard !method.isEmpty, !host.isEmpty else { return false }
         let key = utf8.span
         var end = 0

@@ -16,7 +16,7 @@ package import Telemetry
 /// A check whose token is in the cache of authenticated tokens copies its head once: texts are slices of it, and the answer is
 /// written directly into the connection's buffer.
 package struct EdgeResponder: BodilessService {
-    package let live: LiveGate
+    package let live: CurrentGate
     package let metrics: DecisionMetrics
     package let inFlight: ConcurrencyLimit
     package let requests: EdgeCounters
@@ -24,7 +24,7 @@ package struct EdgeResponder: BodilessService {
 
     /// Creates a value of its members.
     package init(
-        live: LiveGate,
+        live: CurrentGate,
         metrics: DecisionMetrics,
         inFlight: ConcurrencyLimit,
         requests: EdgeCounters,
@@ -37,9 +37,9 @@ package struct EdgeResponder: BodilessService {
         self.clock = clock
     }
 
-    package func answer(_ request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+    package func respond(to request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         let found = EdgeDialect.find(request.target)
-        switch answer(to: request.method, request.fields, found, request.connection) {
+        switch response(to: request.method, fields: request.fields, found: found, on: request.connection) {
         case .again(let known):
             output.write(known)
             return nil
@@ -72,61 +72,71 @@ package struct EdgeResponder: BodilessService {
     /// Answers a check of HAProxy's offload.
     ///
     /// - Parameter fields: The client's header fields and those of the dialect.
-    func answerToOffload(_ fields: HTTPFields, _ connection: HTTPConnection) -> Answer {
-        answer(to: .GET, fields, (.spoe, ""), connection)
+    func answerToOffload(_ fields: HTTPFields, on connection: HTTPConnection) -> Answer {
+        response(to: .GET, fields: fields, found: (.spoe, ""), on: connection)
     }
 
-    private func answer(
+    private func response(
         to method: HTTPMethod,
-        _ fields: HTTPFields,
-        _ found: (dialect: EdgeDialect, rest: Substring)?,
-        _ connection: HTTPConnection
+        fields: HTTPFields,
+        found: (dialect: EdgeDialect, rest: Substring)?,
+        on connection: HTTPConnection
     ) -> Answer {
         let snapshot = live.current
-        return answer(to: method, fields, found, isTrusted: trusts(connection, snapshot), snapshot)
+        return response(
+            to: method,
+            fields: fields,
+            found: found,
+            isTrusted: trusts(connection, in: snapshot),
+            in: snapshot
+        )
     }
 
     /// Answers a check by an earlier answer, or decides it. The parameters are those of ``reply(to:_:_:isTrusted:_:_:)``.
-    package func answer(
+    package func response(
         to method: HTTPMethod,
-        _ fields: HTTPFields,
-        _ found: (dialect: EdgeDialect, rest: Substring)?,
+        fields: HTTPFields,
+        found: (dialect: EdgeDialect, rest: Substring)?,
         isTrusted: Bool,
-        _ snapshot: LiveGate.Snapshot
+        in snapshot: CurrentGate.Snapshot
     ) -> Answer {
         var miss: EdgeAnswerCache.Miss?
-        if isTrusted, let found, let known = repeated(fields, found.dialect, snapshot, &miss) { return .again(known) }
-        return .first(reply(to: method, fields, found, isTrusted: isTrusted, snapshot, miss))
+        if isTrusted, let found,
+            let known = repeatedAnswer(to: fields, dialect: found.dialect, in: snapshot, noting: &miss)
+        {
+            return .again(known)
+        }
+        return .first(reply(to: method, fields: fields, found: found, isTrusted: isTrusted, in: snapshot, miss: miss))
     }
 
-    private func trusts(_ connection: HTTPConnection, _ snapshot: LiveGate.Snapshot) -> Bool {
+    private func trusts(_ connection: HTTPConnection, in snapshot: CurrentGate.Snapshot) -> Bool {
         snapshot.edge?.peers.trusts(connection, snapshot: snapshot.number) ?? false
     }
 
     /// Returns the answer to a check that differs from an earlier one in the name of the file alone; `nil` if there is none.
     ///
     /// - Parameter miss: Receives the look-up if it has found nothing.
-    private func repeated(
-        _ fields: HTTPFields,
-        _ dialect: EdgeDialect,
-        _ snapshot: LiveGate.Snapshot,
-        _ miss: inout EdgeAnswerCache.Miss?
+    private func repeatedAnswer(
+        to fields: HTTPFields,
+        dialect: EdgeDialect,
+        in snapshot: CurrentGate.Snapshot,
+        noting miss: inout EdgeAnswerCache.Miss?
     ) -> RepeatedEdgeAnswer? {
         guard let answers = snapshot.answers, let rules = snapshot.edge, rules.answers(dialect),
-            let key = EdgeAnswerCache.Key(fields, dialect, rules.sources)
+            let key = EdgeAnswerCache.Key(fields, dialect: dialect, sources: rules.sources)
         else { return nil }
         let start = ContinuousClock.now
         let (revision, now) = (snapshot.gate.revision, clock())
-        let found = answers.find(key, fields, at: now) { answer in
-            snapshot.gate.stillOpens(answer.decision, since: answer.revision, at: now, start)
+        let found = answers.find(for: key, fields: fields, at: now) { answer in
+            snapshot.gate.stillOpens(answer.decision, since: answer.revision, at: now, instant: start)
         }
         guard let known = found else {
             miss = EdgeAnswerCache.Miss(cache: answers, key: key, revision: revision)
             return nil
         }
         let client = PlaybackRequest.Client(traceparent: key.traceparent, edge: dialect.rawValue)
-        snapshot.gate.observe(known.decision, again: .path(key.path), client, at: now, since: start)
-        requests.count(dialect, 200)
+        snapshot.gate.observe(known.decision, again: .path(key.path), client: client, at: now, since: start)
+        requests.count(dialect, status: 200)
         return RepeatedEdgeAnswer(answer: known, trace: client.trace)
     }
 
@@ -140,11 +150,11 @@ package struct EdgeResponder: BodilessService {
     ///   - miss: The look-up of an earlier answer, which found none; `nil` if the answer is not to be kept.
     package func reply(
         to method: HTTPMethod,
-        _ fields: HTTPFields,
-        _ found: (dialect: EdgeDialect, rest: Substring)?,
+        fields: HTTPFields,
+        found: (dialect: EdgeDialect, rest: Substring)?,
         isTrusted: Bool,
-        _ snapshot: LiveGate.Snapshot,
-        _ miss: EdgeAnswerCache.Miss? = nil
+        in snapshot: CurrentGate.Snapshot,
+        miss: EdgeAnswerCache.Miss? = nil
     ) -> Reply {
         let now = clock()
         let client = PlaybackRequest.Client(
@@ -157,26 +167,26 @@ package struct EdgeResponder: BodilessService {
         }
         // If a reload removed the section, the listener stays open until a restart and refuses every check.
         guard isTrusted, let rules = snapshot.edge else {
-            return .last(refuse(.peerNotTrusted, unread(), snapshot.gate, at: now))
+            return .last(refuse(.peerNotTrusted, request: unread(), by: snapshot.gate, at: now))
         }
         guard let (dialect, rest) = found, rules.answers(dialect),
-            let request = EdgeRequest(method, fields, rest: rest, dialect, rules)
-        else { return .now(refuse(.edgeRequestInvalid, unread(), snapshot.gate, at: now)) }
+            let request = EdgeRequest(method: method, fields: fields, rest: rest, dialect: dialect, rules: rules)
+        else { return .now(refuse(.edgeRequestInvalid, request: unread(), by: snapshot.gate, at: now)) }
         let check = Check(rules: rules, dialect: dialect, request: request, client: client, now: now)
-        guard inFlight.take() else {
+        guard inFlight.acquire() else {
             metrics.countOverload()
             let refusal = Decision.Refusal(code: .overloaded, subject: .nothing)
-            return .now(answer(.refuse(refusal), nil, check, snapshot.gate))
+            return .now(response(with: .refuse(refusal), in: nil, to: check, by: snapshot.gate))
         }
-        return decide(check, fields, snapshot, miss)
+        return decide(check, fields: fields, in: snapshot, miss: miss)
     }
 
     /// Decides a check in flight, and keeps the answer if there is a miss to keep it for.
     private func decide(
         _ check: Check,
-        _ fields: HTTPFields,
-        _ snapshot: LiveGate.Snapshot,
-        _ miss: EdgeAnswerCache.Miss?
+        fields: HTTPFields,
+        in snapshot: CurrentGate.Snapshot,
+        miss: EdgeAnswerCache.Miss?
     ) -> Reply {
         let (gate, target) = (snapshot.gate, check.request.check.target)
         var context = EdgeCheckContext()
@@ -191,53 +201,53 @@ package struct EdgeResponder: BodilessService {
         switch step {
         case .decided(let decision):
             inFlight.release()
-            let answer = answer(decision, context, check, gate)
+            let answer = response(with: decision, in: context, to: check, by: gate)
             // A path without its token segments is another one than that of the head.
             if let miss, target.path.utf8.count == miss.key.path.utf8.count {
-                keep(answer, miss, context, check, fields, gate)
+                store(answer, for: miss, in: context, check: check, fields: fields, by: gate)
             }
             return .now(answer)
         case .pending(let use):
-            let pending = gate.awaited(use) { [context] decision in
+            let pending = gate.awaitedAnswer(after: use) { [context] decision in
                 inFlight.release()
-                return answer(decision, context, check, gate)
+                return response(with: decision, in: context, to: check, by: gate)
             }
             return .later(pending)
         }
     }
 
     /// Keeps an answer, if it is that for all files of the folder. It is given as long as it would say the same.
-    private func keep(
+    private func store(
         _ answer: EdgeAnswer,
-        _ miss: EdgeAnswerCache.Miss,
-        _ context: EdgeCheckContext,
-        _ check: Check,
-        _ fields: HTTPFields,
-        _ gate: Gate
+        for miss: EdgeAnswerCache.Miss,
+        in context: EdgeCheckContext,
+        check: Check,
+        fields: HTTPFields,
+        by gate: Gate
     ) {
         let seconds = answer.keeping.seconds
         guard answer.status == 200, answer.grant == nil, seconds == 0 || seconds == check.rules.cacheCeiling,
             answer.decision.isRepeatable,
             let reuse = AnswerReuse.of(answer.decision, hasGrants: context.grants != nil, by: gate, at: check.now),
-            AnswerReuse.scope(of: answer.decision, check.request.check, context, by: gate) == .folder
+            AnswerReuse.scope(of: answer.decision, request: check.request.check, in: context, by: gate) == .folder
         else { return }
         let end = reuse.last.advanced(byMilliseconds: -1000 * seconds)
         guard check.now <= end else { return }
-        miss.cache.keep(miss.key, fields, life: check.now...end) {
-            EdgeAnswerCache.Answer(answer, check.dialect, fields, revision: miss.revision)
+        miss.cache.store(for: miss.key, fields: fields, life: check.now...end) {
+            EdgeAnswerCache.Answer(answer, dialect: check.dialect, fields: fields, revision: miss.revision)
         }
     }
 
     /// A check in the course of its answer.
     private struct Check {
-        package let rules: EdgeRules
-        package let dialect: EdgeDialect
-        package let request: EdgeRequest
-        package let client: PlaybackRequest.Client
-        package let now: Timestamp
+        let rules: EdgeRules
+        let dialect: EdgeDialect
+        let request: EdgeRequest
+        let client: PlaybackRequest.Client
+        let now: Timestamp
 
         /// Returns the target with a signed URI's token in its query; `nil` if it had no grants.
-        package func location(with token: String) -> String? {
+        func location(with token: String) -> String? {
             let target = request.check.target
             guard !target.packages.isEmpty else { return nil }
             let text = target.query.map { "\(target.sentPath)?\($0)"[...] } ?? target.sentPath
@@ -248,14 +258,18 @@ package struct EdgeResponder: BodilessService {
     /// Returns the answer to a check.
     ///
     /// - Parameter context: What was found out about the request; `nil` if it was not looked at.
-    private func answer(_ decision: Decision, _ context: EdgeCheckContext?, _ check: Check, _ gate: Gate) -> EdgeAnswer
-    {
+    private func response(
+        with decision: Decision,
+        in context: EdgeCheckContext?,
+        to check: Check,
+        by gate: Gate
+    ) -> EdgeAnswer {
         let (isReusable, hasGrants) = (check.request.isKeyWhole, context?.grants != nil)
         let reuse = isReusable ? AnswerReuse.of(decision, hasGrants: hasGrants, by: gate, at: check.now) : nil
         let answer = EdgeAnswer(
             decision: decision,
             trace: check.client.trace,
-            shownIn: context?.tokenSources ?? 0,
+            tokenSources: context?.tokenSources ?? 0,
             sources: check.rules.sources.tokens(for: decision.subject.entry),
             keeping: EdgeAnswer.Keeping(
                 seconds: reuse?.seconds(from: check.now, atMost: check.rules.cacheCeiling) ?? 0,
@@ -266,32 +280,32 @@ package struct EdgeResponder: BodilessService {
             grant: decision.access?.delivered.flatMap {
                 DeliveredGrant(
                     $0,
-                    check.location(with: $0.token),
+                    location: check.location(with: $0.token),
                     fields: check.dialect.row.grantFields,
                     at: check.now
                 )
             }
         )
-        requests.count(check.dialect, answer.status)
+        requests.count(check.dialect, status: answer.status)
         return answer
     }
 
     /// Refuses a check before the catalogue look-up.
     private func refuse(
         _ code: DenyCode,
-        _ request: PlaybackRequest,
-        _ gate: Gate,
+        request: PlaybackRequest,
+        by gate: Gate,
         at now: Timestamp
     ) -> EdgeAnswer {
-        let decision = gate.refuse(code, request, at: now)
+        let decision = gate.refuse(code, for: request, at: now)
         let answer = EdgeAnswer(
             decision: decision,
             trace: request.client.trace,
-            shownIn: 0,
+            tokenSources: 0,
             sources: [],
             keeping: .none
         )
-        requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), answer.status)
+        requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), status: answer.status)
         return answer
     }
 }
@@ -317,7 +331,7 @@ extension DeliveredGrant {
     ///   - fields: The fields that the edge uses.
     fileprivate convenience init?(
         _ grant: IssuedGrant,
-        _ location: @autoclosure () -> String?,
+        location: @autoclosure () -> String?,
         fields: Fields,
         at now: Timestamp
     ) {

@@ -19,7 +19,9 @@ package final class EdgeRules: Sendable {
     init(_ edge: GateConfiguration.Edge) {
         self.edge = edge
         dialects = EdgeDialect.allCases.filter(edge.dialects.contains)
-        readers = EdgeDialect.allCases.map { EdgeFieldReader($0.row, edge.sources, edge.forwardedFor) }
+        readers = EdgeDialect.allCases.map {
+            EdgeFieldReader(row: $0.row, sources: edge.sources, forwardedFor: edge.forwardedFor)
+        }
     }
 
     package var peers: TrustedPeers { edge.peers }
@@ -35,7 +37,7 @@ package final class EdgeRules: Sendable {
     /// True if an answer may redirect the client to the same manifest with another grant in its query.
     ///
     /// - Parameter path: The path as it was requested, without grants. Two slashes at its start would name another host.
-    package func redirects(_ dialect: EdgeDialect, _ path: Substring) -> Bool {
+    package func redirects(_ dialect: EdgeDialect, path: Substring) -> Bool {
         edge.redirects.contains(dialect) && ManifestType(type: nil, path: path) != nil
             && !path.utf8.starts(with: "//".utf8)
     }

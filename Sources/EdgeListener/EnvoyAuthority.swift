@@ -29,7 +29,7 @@ internal import Telemetry
 
         package var isReady: Bool { get async { await readiness() } }
 
-        package func answer(_ request: CheckRequest?, from peer: GRPCPeer) async -> CheckAnswer {
+        package func check(_ request: CheckRequest?, from peer: GRPCPeer) async -> CheckAnswer {
             let snapshot = responder.live.current
             let isTrusted = snapshot.edge?.peers.trusts(peer.address, certificate: peer.certificate) ?? false
             let method = request.map { HTTPMethod(rawValue: $0.method) } ?? .GET
@@ -37,12 +37,12 @@ internal import Telemetry
             // Without a target, the check is invalid.
             let found: (EdgeDialect, Substring) = (.grpc, request?.path[...] ?? "")
             let answer: EdgeAnswer
-            switch responder.reply(to: method, fields, found, isTrusted: isTrusted, snapshot) {
+            switch responder.reply(to: method, fields: fields, found: found, isTrusted: isTrusted, in: snapshot) {
             // gRPC leaves connections to its transport: that of an untrusted peer stays.
             case .now(let known), .last(let known): answer = known
             case .later(let pending): answer = await pending.value
             }
-            return CheckAnswer(answer, snapshot.edge?.sources)
+            return CheckAnswer(answer, sources: snapshot.edge?.sources)
         }
     }
 
@@ -64,10 +64,10 @@ internal import Telemetry
         /// Creates the answer to a check.
         ///
         /// - Parameter sources: The places of tokens, which the origin does not get; `nil` if there is no edge any more.
-        fileprivate init(_ answer: EdgeAnswer, _ sources: TokenSources?) {
+        fileprivate init(_ answer: EdgeAnswer, sources: TokenSources?) {
             let fields = answer.fields
             guard answer.status == 200 else {
-                let headers = fields.map { Header($0.name.lowercased(), String($0.value)) }
+                let headers = fields.map { Header(name: $0.name.lowercased(), value: String($0.value)) }
                 self = .deny(Denial(status: answer.status, headers: headers, body: answer.decision.codeName + "\n"))
                 return
             }
@@ -75,10 +75,11 @@ internal import Telemetry
             for (name, value) in fields {
                 switch name {
                 case "X-Playgate-MVPD" where !value.isEmpty:
-                    allowance.set.append(Header("x-playgate-mvpd", String(value)))
+                    allowance.set.append(Header(name: "x-playgate-mvpd", value: String(value)))
                 case "X-Playgate-Code", "X-Playgate-Trace", "CTA-Common-Access-Token", "Common-Access-Token":
-                    allowance.added.append(Header(name.lowercased(), String(value)))
-                case "Set-Cookie": allowance.added.append(Header("set-cookie", String(value), isRepeatable: true))
+                    allowance.added.append(Header(name: name.lowercased(), value: String(value)))
+                case "Set-Cookie":
+                    allowance.added.append(Header(name: "set-cookie", value: String(value), isRepeatable: true))
                 default: break
                 }
             }

@@ -16,9 +16,9 @@ package final class PublishedKeys: Sendable {
 
     /// The documents for a choice of the keys.
     private struct Documents: Sendable {
-        package let places: [Int]
-        package let jwkSet: Document
-        package let coseKeySet: Document
+        let indices: [Int]
+        let jwkSet: Document
+        let coseKeySet: Document
     }
 
     /// The bytes of a key set, and their entity tag.
@@ -46,12 +46,12 @@ package final class PublishedKeys: Sendable {
     /// Returns the document at `now`.
     package func document(_ notation: KeySetNotation, at now: Timestamp) -> Document {
         // A key that is not valid yet is the next one.
-        let places = keys.indices.filter { keys[$0].validity.map { now <= $0.upperBound } ?? true }
+        let indices = keys.indices.filter { keys[$0].validity.map { now <= $0.upperBound } ?? true }
         let documents = documents.withLock { documents in
-            if let documents, documents.places == places { return documents }
-            let chosen = try? KeySet(places.map { keys[$0] })
+            if let documents, documents.indices == indices { return documents }
+            let chosen = try? KeySet(indices.map { keys[$0] })
             let made = Documents(
-                places: places,
+                indices: indices,
                 jwkSet: Document([UInt8](((chosen?.publishedJWKSet ?? "{\"keys\":[]}") + "\n").utf8)),
                 coseKeySet: Document(chosen?.publishedCOSEKeySet ?? [0x80])
             )

@@ -19,10 +19,10 @@ package struct SPOEResponder: SPOPService {
         self.checks = checks
     }
 
-    package func answer(_ messages: consuming SPOPMessages, _ connection: HTTPConnection) -> SPOPReply<SPOEAnswer> {
+    package func reply(to messages: consuming SPOPMessages, on connection: HTTPConnection) -> SPOPReply<SPOEAnswer> {
         // Without header fields, the check has no target, and is invalid.
-        let fields = SPOEQuestion(messages)?.fields ?? HTTPFields([:])
-        switch checks.answerToOffload(fields, connection) {
+        let fields = SPOERequest(messages)?.fields ?? HTTPFields([:])
+        switch checks.answerToOffload(fields, on: connection) {
         case .again(let known): return .now(.again(known))
         case .first(let reply):
             let variables = SPOEVariables(in: fields)
@@ -44,10 +44,10 @@ package enum SPOEAnswer: SPOPAnswer {
     package func write(into actions: inout SPOPActions) {
         switch self {
         case .again(let known):
-            if actions.append(known.answer.written.size, { known.write(into: &$0) }) { return }
+            if actions.append(size: known.answer.written.size, body: { known.write(into: &$0) }) { return }
             // The frame has no room for all actions.
-            SPOEActions(known.whole, known.answer.variables).write(into: &actions)
-        case .first(let answer, let variables): SPOEActions(answer, variables).write(into: &actions)
+            SPOEActions(known.whole, variables: known.answer.variables).write(into: &actions)
+        case .first(let answer, let variables): SPOEActions(answer, variables: variables).write(into: &actions)
         }
     }
 }
@@ -57,12 +57,12 @@ struct SPOEActions {
     private let answer: EdgeAnswer
     private let variables: SPOEVariables
 
-    init(_ answer: EdgeAnswer, _ variables: SPOEVariables) {
+    init(_ answer: EdgeAnswer, variables: SPOEVariables) {
         self.answer = answer
         self.variables = variables
     }
 
-    package func write(into actions: inout SPOPActions) {
+    func write(into actions: inout SPOPActions) {
         writeStart(into: &actions)
         writeEnd(into: &actions)
     }
@@ -70,9 +70,9 @@ struct SPOEActions {
     /// Writes everything up to the number of the trace.
     private func writeStart(into actions: inout SPOPActions) {
         let decision = answer.decision
-        if sets(.allowed) { actions.set("allowed", decision.isAllowed) }
+        if sets(.allowed) { actions.set("allowed", to: decision.isAllowed) }
         // Each variable takes HAProxy more than a percent of a request's time, and 200 says no more than the first one.
-        if sets(.status), !decision.isAllowed { actions.set("status", answer.statusOfCode) }
+        if sets(.status), !decision.isAllowed { actions.set("status", to: answer.statusOfCode) }
         if sets(.code) { actions.set("code", atMost: 64) { $0.write(decision.codeName.utf8.span) } }
         if sets(.trace) { actions.set("trace", atMost: 32) { $0.write(answer.trace) } }
     }
@@ -94,7 +94,7 @@ struct SPOEActions {
     }
 
     /// The actions as they are written, but for the number of the trace.
-    package var written: EdgeAnswerCache.Written {
+    var written: EdgeAnswerCache.Written {
         // A head has the same texts, and longer names.
         let limit = answer.limit
         let (start, end) = (SPOPActions.bytes(limit: limit, writeStart), SPOPActions.bytes(limit: limit, writeEnd))
@@ -116,11 +116,11 @@ struct SPOEActions {
             actions.set("requestor", atMost: limit) { $0.write(escaping: requestor.utf8.span) }
         }
         if sets(.expires), let expires = subject.token?.expires {
-            actions.set("expires", expires.millisecondsSince1970)
+            actions.set("expires", to: expires.millisecondsSince1970)
         }
-        if sets(.token), answer.shownIn != 0 {
+        if sets(.token), answer.tokenSources != 0 {
             let limit = answer.sources.reduce(0) { $0 + $1.labelSize + 2 }
-            actions.set("token", atMost: limit) { answer.writePlaces(into: &$0) }
+            actions.set("token", atMost: limit) { answer.writeTokenSources(into: &$0) }
         }
     }
 }

@@ -28,23 +28,23 @@ package struct SPOEVariables: OptionSet {
 
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    private init(_ place: UInt16) { rawValue = 1 << place }
+    private init(_ bit: UInt16) { rawValue = 1 << bit }
 
     /// Returns the variables that a check names among its fields; all if it names none.
     init(in fields: HTTPFields) {
-        self = fields.first(SPOEQuestion.variables).flatMap { Self($0.utf8.span) } ?? .all
+        self = fields.first(SPOERequest.variables).flatMap { Self($0.utf8.span) } ?? .all
     }
 
     /// Parses names with blanks between them; `nil` if there is none, or if one is unknown.
     init?(_ names: Span<UInt8>) {
-        var (found, place) = (Self(), 0)
-        while place < names.count {
-            let end = names.firstIndex(of: UInt8(ascii: " "), from: place) ?? names.count
-            if place < end {
-                guard let variable = Self(name: names.extracting(place..<end)) else { return nil }
+        var (found, position) = (Self(), 0)
+        while position < names.count {
+            let end = names.firstIndex(of: UInt8(ascii: " "), from: position) ?? names.count
+            if position < end {
+                guard let variable = Self(name: names.extracting(position..<end)) else { return nil }
                 found.insert(variable)
             }
-            place = end + 1
+            position = end + 1
         }
         if found.isEmpty { return nil }
         self = found

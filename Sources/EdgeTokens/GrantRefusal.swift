@@ -9,16 +9,16 @@ public struct GrantRefusal: Hashable, Sendable {
     public let detail: Detail?
 
     /// Creates a refusal.
-    public init(_ code: GrantCode, _ detail: Detail? = nil) {
+    public init(_ code: GrantCode, detail: Detail? = nil) {
         self.code = code
         self.detail = detail
     }
 
     /// Creates a refusal because of a claim.
-    package init(_ code: GrantCode, claim: ClaimLabel) { self.init(code, .claim(claim)) }
+    package init(_ code: GrantCode, claim: ClaimLabel) { self.init(code, detail: .claim(claim)) }
 
     /// Creates a refusal because of a claim of a signed URI.
-    package init(_ code: GrantCode, member: URISigningClaim) { self.init(code, .member(member)) }
+    package init(_ code: GrantCode, member: URISigningClaim) { self.init(code, detail: .member(member)) }
 
     /// The subject of a refusal.
     public enum Detail: Hashable, Sendable, CustomStringConvertible {

@@ -54,9 +54,9 @@ extension PlaybackGrant {
 
     /// Returns the refusal of a token that is not within its times at `now`, or whose session has ended; `nil` otherwise.
     package func timeRefusal(at now: Timestamp) -> GrantRefusal? {
-        if let end = sessionEnd, end <= now { return GrantRefusal(.sessionEnded, .claim(.sessionEnd)) }
-        if let end = expires, end <= now { return GrantRefusal(.expired, .claim(.expiration)) }
-        if let start = notBefore, now < start { return GrantRefusal(.notYetValid, .claim(.notBefore)) }
+        if let end = sessionEnd, end <= now { return GrantRefusal(.sessionEnded, detail: .claim(.sessionEnd)) }
+        if let end = expires, end <= now { return GrantRefusal(.expired, detail: .claim(.expiration)) }
+        if let start = notBefore, now < start { return GrantRefusal(.notYetValid, detail: .claim(.notBefore)) }
         return nil
     }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-package import Encodings
-
 /// A claim of a signed URI that has a meaning here. Its raw value is its name in the JWT.
 public enum URISigningClaim: String, Hashable, Sendable, CaseIterable {
     /// The issuer (RFC 9246 §2.1.1).
@@ -50,16 +48,5 @@ public enum URISigningClaim: String, Hashable, Sendable, CaseIterable {
         case .session, .sessionEnd, .revocation, .protection, .profile: true
         default: false
         }
-    }
-}
-
-extension URISigningClaim {
-    private static let all = allCases
-    private static let names = JSONNames(all.map(\.rawValue))
-
-    /// Creates the claim of a member that `reader` has read; `nil` if it has no meaning here.
-    package init?(_ member: JSONMemberReader.Member, in reader: borrowing JSONMemberReader) throws(JSONFault) {
-        guard let index = try reader.index(of: member, in: Self.names) else { return nil }
-        self = Self.all[index]
     }
 }

@@ -15,23 +15,23 @@ internal import RequestTargets
 @c @implementation
 public func playgate_check(
     _ engine: OpaquePointer?,
-    _ place: OpaquePointer?,
+    _ location: OpaquePointer?,
     _ request: UnsafePointer<playgate_request>?,
     _ answer: UnsafeMutablePointer<playgate_answer>?
 ) -> Int32 {
     guard let answer = unsafe answer, unsafe answer.pointee.size >= UInt32(PLAYGATE_ANSWER_SIZE_1) else {
         return Result.argument
     }
-    guard Forks.areOver else { return unsafe answer.pointee.fail(Codes.internalFailure, Result.fork) }
-    guard let engine = unsafe Handle.object(engine, EmbeddedChecker.self), let request = unsafe request,
+    guard Forks.areOver else { return unsafe answer.pointee.fail(with: Codes.internalFailure, returning: Result.fork) }
+    guard let engine = unsafe Handle.object(of: engine, as: EmbeddedChecker.self), let request = unsafe request,
         unsafe request.pointee.size >= UInt32(PLAYGATE_REQUEST_SIZE_1)
-    else { return unsafe answer.pointee.fail(Codes.internalFailure, Result.argument) }
-    let location = unsafe Handle.object(place, EdgeLocation.self)
+    else { return unsafe answer.pointee.fail(with: Codes.internalFailure, returning: Result.argument) }
+    let location = unsafe Handle.object(of: location, as: EdgeLocation.self)
     if unsafe request.pointee.size >= UInt32(MemoryLayout<playgate_request>.size) {
-        return unsafe check(request, by: engine, in: location, answer)
+        return unsafe check(request, by: engine, in: location, into: answer)
     }
-    return unsafe withWhole(request, size: request.pointee.size, playgate_request()) { request in
-        unsafe check(request, by: engine, in: location, answer)
+    return unsafe withWhole(request, size: request.pointee.size, empty: playgate_request()) { request in
+        unsafe check(request, by: engine, in: location, into: answer)
     }
 }
 
@@ -42,10 +42,10 @@ private func check(
     _ request: UnsafePointer<playgate_request>,
     by engine: EmbeddedChecker,
     in location: EdgeLocation?,
-    _ answer: UnsafeMutablePointer<playgate_answer>
+    into answer: UnsafeMutablePointer<playgate_answer>
 ) -> Int32 {
     guard unsafe 0...(1 << 53) ~= request.pointee.now, unsafe request.pointee.isWhole else {
-        return unsafe answer.pointee.fail(Codes.invalidRequest, Result.argument)
+        return unsafe answer.pointee.fail(with: Codes.invalidRequest, returning: Result.argument)
     }
     let now = unsafe Timestamp(millisecondsSince1970: request.pointee.now)
     let isReusable = unsafe request.pointee.flags & UInt32(PLAYGATE_REQUEST_NOT_KEPT) == 0
@@ -100,13 +100,13 @@ extension playgate_request {
         let isBroken =
             unsafe target.isBroken || method.isBroken || scheme.isBroken || host.isBroken || client.isBroken
             || alpn.isBroken || client_key.isBroken || countries.isBroken || position.isBroken
-        return unsafe !isBroken && areWhole(tokens, token_count) && areWhole(grants, grant_count)
+        return unsafe !isBroken && areWhole(tokens, count: token_count) && areWhole(grants, count: grant_count)
     }
 
-    private func areWhole(_ slices: UnsafePointer<playgate_slice>?, _ count: Int) -> Bool {
+    private func areWhole(_ slices: UnsafePointer<playgate_slice>?, count: Int) -> Bool {
         if count == 0 { return true }
         guard let slices = unsafe slices else { return false }
-        for place in 0..<count where unsafe slices[place].isBroken { return false }
+        for index in 0..<count where unsafe slices[index].isBroken { return false }
         return true
     }
 }
@@ -124,16 +124,16 @@ private struct CallerReport: EdgeReport, @unchecked Sendable {
 
     func mediaToken() -> PresentedToken {
         var presented = PresentedToken()
-        for place in 0..<(unsafe request.pointee.token_count) {
-            if let slice = unsafe request.pointee.tokens?[place] { unsafe presented.add(slice.text, from: 0) }
+        for index in 0..<(unsafe request.pointee.token_count) {
+            if let slice = unsafe request.pointee.tokens?[index] { unsafe presented.add(slice.text, from: 0) }
         }
         return presented
     }
 
-    func grants() -> PresentedGrants {
-        var presented = PresentedGrants()
-        for place in 0..<(unsafe request.pointee.grant_count) {
-            if let slice = unsafe request.pointee.grants?[place] { unsafe presented.add(slice.text) }
+    func grants() -> PresentedGrantTokens {
+        var presented = PresentedGrantTokens()
+        for index in 0..<(unsafe request.pointee.grant_count) {
+            if let slice = unsafe request.pointee.grants?[index] { unsafe presented.add(slice.text) }
         }
         return presented
     }
@@ -163,8 +163,8 @@ private struct CallerReport: EdgeReport, @unchecked Sendable {
     func values(of name: String) -> [Substring] {
         if let headers = unsafe request.pointee.headers {
             var values: [Substring] = []
-            for place in 0..<(unsafe request.pointee.header_count) {
-                let header = unsafe headers[place]
+            for index in 0..<(unsafe request.pointee.header_count) {
+                let header = unsafe headers[index]
                 guard unsafe header.name.length == name.utf8.count, unsafe header.name.text.isSame(name) else {
                     continue
                 }
@@ -205,7 +205,7 @@ extension playgate_answer {
     }
 
     /// Refuses by a code, and returns a result.
-    fileprivate mutating func fail(_ code: Int32, _ result: Int32) -> Int32 {
+    fileprivate mutating func fail(with code: Int32, returning result: Int32) -> Int32 {
         unsafe reset()
         unsafe self.code = code
         return result
@@ -228,7 +228,7 @@ extension playgate_answer {
         if found.isRenewalDue { unsafe flags |= UInt32(PLAYGATE_ANSWER_RENEWAL_DUE) }
         if let end = found.goodUntil {
             unsafe good_until = end.millisecondsSince1970
-            unsafe setScope(found.scope, target)
+            unsafe setScope(found.scope, target: target)
         }
         switch found.outcome {
         case .ask(let reason):
@@ -239,7 +239,7 @@ extension playgate_answer {
         }
     }
 
-    private mutating func setScope(_ found: AnswerReuse.Scope, _ target: playgate_slice) {
+    private mutating func setScope(_ found: AnswerReuse.Scope, target: playgate_slice) {
         switch found {
         case .request: unsafe good_until = 0
         case .target: unsafe scope = Int32(PLAYGATE_SCOPE_TARGET)
@@ -269,12 +269,12 @@ extension playgate_answer {
             unsafe status = 200
             if case .shadow = allowance.reason { unsafe flags |= UInt32(PLAYGATE_ANSWER_SHADOW) }
             if let id = allowance.access?.session { unsafe session = text.write(id.hexadecimalDigits.span) }
-            unsafe fill(allowance.access, &text, at: now)
+            unsafe fill(allowance.access, text: &text, at: now)
         }
         if unsafe text.isTruncated { unsafe flags |= UInt32(PLAYGATE_ANSWER_TRUNCATED) }
     }
 
-    private mutating func fill(_ access: GrantedAccess?, _ text: inout TextBuffer, at now: Timestamp) {
+    private mutating func fill(_ access: GrantedAccess?, text: inout TextBuffer, at now: Timestamp) {
         guard let access else { return }
         if case .accepted(let accepted) = access, let end = accepted.grant.expires {
             unsafe expires = end.millisecondsSince1970

@@ -52,18 +52,18 @@ enum Codes {
             "session_ended", "stream_limit_reached", "grant_resource_mismatch",
         ]
     )
-    static let asked = Block(
+    static let undecided = Block(
         start: 900,
         names: ["ask_use", "ask_start", "ask_grant_use", "ask_stream", "ask_policy_stale"]
     )
 
-    static let all = [allowed, ofGate, ofTokens, ofGrants, asked]
+    static let all = [allowed, ofGate, ofTokens, ofGrants, undecided]
 
     /// The name of a number; `nil` if there is none.
     static func name(_ code: Int32) -> StaticString? {
         for block in all {
-            let place = Int(code) - Int(block.start)
-            if block.names.indices.contains(place) { return block.names[place] }
+            let index = Int(code) - Int(block.start)
+            if block.names.indices.contains(index) { return block.names[index] }
         }
         return nil
     }
@@ -71,21 +71,21 @@ enum Codes {
     /// The number of a name; 0 if there is none.
     static func number(_ name: Span<UInt8>) -> Int32 {
         for block in all {
-            for (place, own) in block.names.enumerated() {
+            for (index, own) in block.names.enumerated() {
                 guard own.utf8CodeUnitCount == name.count, name.starts(with: own, at: 0) else { continue }
-                return block.start + Int32(place)
+                return block.start + Int32(index)
             }
         }
         return 0
     }
 
-    private static func table<Key: Hashable>(_ keys: [Key], _ name: (Key) -> String) -> [Key: Int32] {
+    private static func table<Key: Hashable>(of keys: [Key], name: (Key) -> String) -> [Key: Int32] {
         var table: [Key: Int32] = [:]
         for key in keys { table[key] = number(name(key).utf8.span) }
         return table
     }
 
-    private static let refusals = table(DenyCode.allCases) { $0.rawValue }
+    private static let refusals = table(of: DenyCode.allCases) { $0.rawValue }
 
     /// The number of a refusal; that of `internal_failure` for one without a number.
     static func number(_ code: DenyCode) -> Int32 { refusals[code] ?? internalFailure }
@@ -106,7 +106,7 @@ enum Codes {
     }
 
     /// The number of a reason to ask.
-    static func number(_ reason: EmbeddedCheck.Reason) -> Int32 { asked.start + Int32(reason.rawValue) }
+    static func number(_ reason: EmbeddedCheck.Reason) -> Int32 { undecided.start + Int32(reason.rawValue) }
 
     static let internalFailure = number("internal_failure".utf8.span)
     static let invalidRequest = number("edge_request_invalid".utf8.span)
@@ -131,8 +131,8 @@ public func playgate_code_number(_ name: playgate_slice) -> Int32 {
 public func playgate_codes(_ codes: UnsafeMutablePointer<Int32>?, _ capacity: Int) -> Int {
     var count = 0
     for block in Codes.all {
-        for place in block.names.indices {
-            if let codes = unsafe codes, count < capacity { unsafe codes[count] = block.start + Int32(place) }
+        for index in block.names.indices {
+            if let codes = unsafe codes, count < capacity { unsafe codes[count] = block.start + Int32(index) }
             count += 1
         }
     }

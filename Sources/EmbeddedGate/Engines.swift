@@ -12,17 +12,17 @@ internal import PlaybackGate
 @c @implementation
 public func playgate_place_create(
     _ rules: UnsafePointer<playgate_place_rules>?,
-    _ place: UnsafeMutablePointer<OpaquePointer?>?,
+    _ location: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<playgate_error>?
 ) -> Int32 {
     unsafe clear(error)
-    guard let place = unsafe place else { return Result.argument }
-    unsafe place.pointee = nil
+    guard let location = unsafe location else { return Result.argument }
+    unsafe location.pointee = nil
     guard let rules = unsafe rules, unsafe rules.pointee.size >= UInt32(PLAYGATE_PLACE_RULES_SIZE_1) else {
         return Result.argument
     }
     do throws(EdgeBundleError) {
-        unsafe place.pointee = Handle.make(try unsafe EdgeLocation(rules.pointee))
+        unsafe location.pointee = Handle.make(try unsafe EdgeLocation(rules.pointee))
         return Result.ok
     } catch let fault {
         _ = unsafe fault.report(to: error)
@@ -69,7 +69,9 @@ extension Catalogue.Entry.Use {
 
 /// See `playgate.h`.
 @c @implementation
-public func playgate_place_release(_ place: OpaquePointer?) { unsafe Handle.release(place, EdgeLocation.self) }
+public func playgate_place_release(_ location: OpaquePointer?) {
+    unsafe Handle.release(location, as: EdgeLocation.self)
+}
 
 /// See `playgate.h`.
 @c @implementation
@@ -82,7 +84,7 @@ public func playgate_engine_create(
     guard let engine = unsafe engine else { return Result.argument }
     unsafe engine.pointee = nil
     guard Forks.areOver else { return Result.fork }
-    guard let policy = unsafe Handle.object(policy, PolicyHandle.self) else { return Result.argument }
+    guard let policy = unsafe Handle.object(of: policy, as: PolicyHandle.self) else { return Result.argument }
     do throws(EdgeBundleError) {
         unsafe engine.pointee = Handle.make(try EmbeddedChecker(policy.policy))
         return Result.ok
@@ -95,13 +97,15 @@ public func playgate_engine_create(
 /// See `playgate.h`.
 @c @implementation
 public func playgate_engine_retain(_ engine: OpaquePointer?) -> OpaquePointer? {
-    unsafe Handle.retain(engine, EmbeddedChecker.self)
+    unsafe Handle.retain(engine, as: EmbeddedChecker.self)
     return unsafe engine
 }
 
 /// See `playgate.h`.
 @c @implementation
-public func playgate_engine_release(_ engine: OpaquePointer?) { unsafe Handle.release(engine, EmbeddedChecker.self) }
+public func playgate_engine_release(_ engine: OpaquePointer?) {
+    unsafe Handle.release(engine, as: EmbeddedChecker.self)
+}
 
 /// See `playgate.h`.
 @c @implementation
@@ -112,8 +116,8 @@ public func playgate_engine_replace(
 ) -> Int32 {
     unsafe clear(error)
     guard Forks.areOver else { return Result.fork }
-    guard let engine = unsafe Handle.object(engine, EmbeddedChecker.self),
-        let policy = unsafe Handle.object(policy, PolicyHandle.self)
+    guard let engine = unsafe Handle.object(of: engine, as: EmbeddedChecker.self),
+        let policy = unsafe Handle.object(of: policy, as: PolicyHandle.self)
     else { return Result.argument }
     do throws(EdgeBundleError) {
         if try engine.replace(with: policy.policy) { return Result.ok }
@@ -136,7 +140,7 @@ public func playgate_engine_update(
 ) -> Int32 {
     unsafe clear(error)
     guard Forks.areOver else { return Result.fork }
-    guard let engine = unsafe Handle.object(engine, EmbeddedChecker.self), let bytes = unsafe bytes,
+    guard let engine = unsafe Handle.object(of: engine, as: EmbeddedChecker.self), let bytes = unsafe bytes,
         1...EdgeBundle.maximumSize ~= length
     else { return Result.argument }
     let start = unsafe UnsafeRawPointer(bytes).assumingMemoryBound(to: UInt8.self)
@@ -153,7 +157,7 @@ public func playgate_engine_update(
 @c @implementation
 public func playgate_engine_confirm(_ engine: OpaquePointer?, _ now: Int64) -> Int32 {
     guard Forks.areOver else { return Result.fork }
-    guard let engine = unsafe Handle.object(engine, EmbeddedChecker.self), 0...(1 << 53) ~= now else {
+    guard let engine = unsafe Handle.object(of: engine, as: EmbeddedChecker.self), 0...(1 << 53) ~= now else {
         return Result.argument
     }
     engine.confirm(at: Timestamp(millisecondsSince1970: now))
@@ -164,16 +168,16 @@ public func playgate_engine_confirm(_ engine: OpaquePointer?, _ now: Int64) -> I
 @c @implementation
 public func playgate_engine_has_place(
     _ engine: OpaquePointer?,
-    _ place: OpaquePointer?,
+    _ location: OpaquePointer?,
     _ error: UnsafeMutablePointer<playgate_error>?
 ) -> Int32 {
     unsafe clear(error)
     guard Forks.areOver else { return Result.fork }
-    guard let engine = unsafe Handle.object(engine, EmbeddedChecker.self),
-        let place = unsafe Handle.object(place, EdgeLocation.self)
+    guard let engine = unsafe Handle.object(of: engine, as: EmbeddedChecker.self),
+        let location = unsafe Handle.object(of: location, as: EdgeLocation.self)
     else { return Result.argument }
     do throws(EdgeBundleError) {
-        try place.check(by: engine.policy)
+        try location.check(by: engine.policy)
         return Result.ok
     } catch let fault {
         _ = unsafe fault.report(to: error)
@@ -185,11 +189,11 @@ public func playgate_engine_has_place(
 @c @implementation
 public func playgate_engine_fresh_until(_ engine: OpaquePointer?) -> Int64 {
     guard Forks.areOver else { return 0 }
-    return unsafe Handle.object(engine, EmbeddedChecker.self)?.freshUntil.millisecondsSince1970 ?? 0
+    return unsafe Handle.object(of: engine, as: EmbeddedChecker.self)?.freshUntil.millisecondsSince1970 ?? 0
 }
 
 /// See `playgate.h`.
 @c @implementation
 public func playgate_engine_generation(_ engine: OpaquePointer?) -> UInt64 {
-    unsafe Handle.object(engine, EmbeddedChecker.self)?.generation ?? 0
+    unsafe Handle.object(of: engine, as: EmbeddedChecker.self)?.generation ?? 0
 }

@@ -72,7 +72,7 @@ public func playgate_policy_open(
     _ policy: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<playgate_error>?
 ) -> Int32 {
-    unsafe open(bytes, length, policy, error) { (document) throws(EdgeBundleError) in
+    unsafe open(bytes, length: length, policy: policy, error: error) { (document) throws(EdgeBundleError) in
         try EdgeBundle(document, at: Timestamp(millisecondsSince1970: now))
     }
 }
@@ -98,7 +98,7 @@ public func playgate_policy_open_signed(
         _ = unsafe fault.report(to: error)
         return Result.argument
     }
-    return unsafe open(bytes, length, policy, error) { (document) throws(EdgeBundleError) in
+    return unsafe open(bytes, length: length, policy: policy, error: error) { (document) throws(EdgeBundleError) in
         try EdgeBundle(signed: document, by: signers, at: Timestamp(millisecondsSince1970: now))
     }
 }
@@ -107,10 +107,10 @@ public func playgate_policy_open_signed(
 @unsafe
 private func open(
     _ bytes: UnsafePointer<CChar>?,
-    _ length: Int,
-    _ policy: UnsafeMutablePointer<OpaquePointer?>?,
-    _ error: UnsafeMutablePointer<playgate_error>?,
-    _ read: (Span<UInt8>) throws(EdgeBundleError) -> EdgeBundle
+    length: Int,
+    policy: UnsafeMutablePointer<OpaquePointer?>?,
+    error: UnsafeMutablePointer<playgate_error>?,
+    read: (Span<UInt8>) throws(EdgeBundleError) -> EdgeBundle
 ) -> Int32 {
     unsafe clear(error)
     guard let policy = unsafe policy else { return Result.argument }
@@ -132,37 +132,39 @@ private func open(
 /// See `playgate.h`.
 @c @implementation
 public func playgate_policy_retain(_ policy: OpaquePointer?) -> OpaquePointer? {
-    unsafe Handle.retain(policy, PolicyHandle.self)
+    unsafe Handle.retain(policy, as: PolicyHandle.self)
     return unsafe policy
 }
 
 /// See `playgate.h`.
 @c @implementation
-public func playgate_policy_release(_ policy: OpaquePointer?) { unsafe Handle.release(policy, PolicyHandle.self) }
+public func playgate_policy_release(_ policy: OpaquePointer?) { unsafe Handle.release(policy, as: PolicyHandle.self) }
 
 /// See `playgate.h`.
 @c @implementation
 public func playgate_policy_issued(_ policy: OpaquePointer?) -> Int64 {
-    unsafe Handle.object(policy, PolicyHandle.self)?.policy.issued.millisecondsSince1970 ?? 0
+    unsafe Handle.object(of: policy, as: PolicyHandle.self)?.policy.issued.millisecondsSince1970 ?? 0
 }
 
 /// See `playgate.h`.
 @c @implementation
 public func playgate_policy_good_for(_ policy: OpaquePointer?) -> Int64 {
-    unsafe Handle.object(policy, PolicyHandle.self)?.policy.goodFor.milliseconds ?? 0
+    unsafe Handle.object(of: policy, as: PolicyHandle.self)?.policy.goodFor.milliseconds ?? 0
 }
 
 /// See `playgate.h`.
 @c @implementation
 public func playgate_policy_has_profile(_ policy: OpaquePointer?, _ name: playgate_slice) -> Int32 {
     let name = unsafe String(name.text)
-    let profiles = unsafe Handle.object(policy, PolicyHandle.self)?.policy.grants?.profiles ?? []
+    let profiles = unsafe Handle.object(of: policy, as: PolicyHandle.self)?.policy.grants?.profiles ?? []
     return profiles.contains { $0.name.hasSameBytes(as: name) } ? 1 : 0
 }
 
 /// See `playgate.h`.
 @c @implementation
 public func playgate_policy_has_media(_ policy: OpaquePointer?, _ media: playgate_slice) -> Int32 {
-    let entry = unsafe Handle.object(policy, PolicyHandle.self)?.policy.catalogue.entry(media: String(media.text))
+    let entry = unsafe Handle.object(of: policy, as: PolicyHandle.self)?.policy.catalogue.entry(
+        media: String(media.text)
+    )
     return entry == nil ? 0 : 1
 }

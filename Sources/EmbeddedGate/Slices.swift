@@ -69,8 +69,8 @@ extension playgate_slice {
 func withWhole<Structure, Value>(
     _ structure: UnsafePointer<Structure>,
     size: UInt32,
-    _ empty: @autoclosure () -> Structure,
-    _ body: (UnsafePointer<Structure>) -> Value
+    empty: @autoclosure () -> Structure,
+    body: (UnsafePointer<Structure>) -> Value
 ) -> Value {
     var copy = empty()
     unsafe withUnsafeMutableBytes(of: &copy) { bytes in
@@ -101,14 +101,14 @@ struct TextBuffer {
             unsafe isTruncated = true
             return unsafe playgate_slice()
         }
-        let place = unsafe start + used
+        let destination = unsafe start + used
         unsafe bytes.withUnsafeBytes { source in
             guard let from = source.baseAddress else { return }
-            unsafe UnsafeMutableRawPointer(place).copyMemory(from: from, byteCount: source.count)
+            unsafe UnsafeMutableRawPointer(destination).copyMemory(from: from, byteCount: source.count)
         }
         unsafe used += bytes.count
         unsafe room -= bytes.count
-        return unsafe playgate_slice(bytes: UnsafePointer(place), length: bytes.count)
+        return unsafe playgate_slice(bytes: UnsafePointer(destination), length: bytes.count)
     }
 
     /// Copies a text.
@@ -124,21 +124,21 @@ enum Handle {
 
     /// Returns the object of a reference; `nil` for null.
     @unsafe
-    static func object<Object: AnyObject>(_ handle: OpaquePointer?, _ type: Object.Type = Object.self) -> Object? {
+    static func object<Object: AnyObject>(of handle: OpaquePointer?, as type: Object.Type = Object.self) -> Object? {
         guard let handle = unsafe handle else { return nil }
         return unsafe Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).takeUnretainedValue()
     }
 
     /// Adds a reference.
     @unsafe
-    static func retain<Object: AnyObject>(_ handle: OpaquePointer?, _ type: Object.Type) {
+    static func retain<Object: AnyObject>(_ handle: OpaquePointer?, as type: Object.Type) {
         guard let handle = unsafe handle else { return }
         _ = unsafe Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).retain()
     }
 
     /// Gives a reference up.
     @unsafe
-    static func release<Object: AnyObject>(_ handle: OpaquePointer?, _ type: Object.Type) {
+    static func release<Object: AnyObject>(_ handle: OpaquePointer?, as type: Object.Type) {
         guard let handle = unsafe handle else { return }
         unsafe Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).release()
     }

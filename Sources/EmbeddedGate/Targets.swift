@@ -39,9 +39,9 @@ public func playgate_target_cut(
     unsafe cut.pointee.found_count = UInt32(found.count)
     unsafe withUnsafeMutablePointer(to: &cut.pointee.found) { list in
         unsafe list.withMemoryRebound(to: playgate_found.self, capacity: 16) { list in
-            for (place, value) in found.enumerated() {
-                unsafe list[place].value = target.slice(of: value.text, in: text, isCut: !whole.packages.isEmpty)
-                unsafe list[place].rule = UInt32(value.rule)
+            for (index, value) in found.enumerated() {
+                unsafe list[index].value = target.slice(of: value.text, in: text, isCut: !whole.packages.isEmpty)
+                unsafe list[index].rule = UInt32(value.rule)
             }
         }
     }
@@ -95,10 +95,10 @@ extension playgate_slice {
         guard let start = unsafe bytes, !value.utf8.isEmpty else { return unsafe playgate_slice() }
         let length = value.utf8.count
         guard isCut else {
-            let place = text.utf8.distance(from: text.startIndex, to: value.startIndex)
-            return unsafe playgate_slice(bytes: start + place, length: length)
+            let offset = text.utf8.distance(from: text.startIndex, to: value.startIndex)
+            return unsafe playgate_slice(bytes: start + offset, length: length)
         }
-        guard let place = text.utf8.span.firstPlace(of: value.utf8.span) else { return unsafe playgate_slice() }
-        return unsafe playgate_slice(bytes: start + place, length: length)
+        guard let offset = text.utf8.span.firstPosition(of: value.utf8.span) else { return unsafe playgate_slice() }
+        return unsafe playgate_slice(bytes: start + offset, length: length)
     }
 }

@@ -81,8 +81,8 @@ extension Span<UInt8> {
     @usableFromInline
     func hasSameLetters(as name: StaticString) -> Bool {
         name.withUTF8Buffer { name in
-            for place in indices {
-                guard unsafe self[place].lowercasedASCII == name[place] else { return false }
+            for index in indices {
+                guard unsafe self[index].lowercasedASCII == name[index] else { return false }
             }
             return true
         }

@@ -18,7 +18,7 @@ package enum Base64 {
     package static func decode(_ text: Span<UInt8>, into output: inout MutableSpan<UInt8>) -> Int? {
         guard output.count >= decodedCapacity(text.count) else { return nil }
         return unsafe text.withUnsafeBufferPointer { text in
-            unsafe output.withUnsafeMutableBytes { output in unsafe decode(text, output) }
+            unsafe output.withUnsafeMutableBytes { output in unsafe decode(text, into: output) }
         }
     }
 
@@ -35,7 +35,7 @@ package enum Base64 {
     /// which would take half of its time. Reads within `text`. Writes a few bytes after the decoded ones, within the
     /// capacity.
     @unsafe @usableFromInline
-    static func decode(_ text: UnsafeBufferPointer<UInt8>, _ output: UnsafeMutableRawBufferPointer) -> Int? {
+    static func decode(_ text: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableRawBufferPointer) -> Int? {
         guard let input = text.baseAddress, let start = output.baseAddress else { return 0 }
         var end = text.count
         if end % 4 == 0, unsafe end >= 4 && input[end - 1] == padding {
@@ -52,11 +52,11 @@ package enum Base64 {
             &isValid
         )
         guard isValid else { return nil }
-        let union = unsafe decodeGroups(input, from: read, to: whole, start + read / 4 * 3)
+        let union = unsafe decodeGroups(input, from: read, to: whole, into: start + read / 4 * 3)
         guard union & invalid == 0 else { return nil }
         let written = whole / 4 * 3
         if tail == 0 { return written }
-        return unsafe decodeTail(input + whole, count: tail, start + written).map { written + $0 }
+        return unsafe decodeTail(input + whole, count: tail, into: start + written).map { written + $0 }
     }
 
     /// Decodes the groups of four characters between two places of `input` to `output`. Returns the union of their bits.
@@ -66,7 +66,7 @@ package enum Base64 {
         _ input: UnsafePointer<UInt8>,
         from start: Int,
         to end: Int,
-        _ output: UnsafeMutableRawPointer
+        into output: UnsafeMutableRawPointer
     ) -> UInt32 {
         var (read, written, union) = (start, 0, UInt32(0))
         unsafe tables.withUnsafeBufferPointer { tables in
@@ -106,7 +106,7 @@ package enum Base64 {
     private static func decodeTail(
         _ input: UnsafePointer<UInt8>,
         count: Int,
-        _ output: UnsafeMutableRawPointer
+        into output: UnsafeMutableRawPointer
     ) -> Int? {
         guard count > 1 else { return nil }
         let third = unsafe count == 3 ? input[2] : UInt8(ascii: "A")
@@ -131,8 +131,8 @@ package enum Base64 {
             let count = min(3, bytes.count - start)
             var group: UInt32 = 0
             for offset in 0..<3 { group = group << 8 | (offset < count ? UInt32(bytes[start + offset]) : 0) }
-            for place in 0..<4 {
-                text.append(place <= count ? alphabet[Int(group >> (18 - 6 * UInt32(place)) & 63)] : padding)
+            for digit in 0..<4 {
+                text.append(digit <= count ? alphabet[Int(group >> (18 - 6 * UInt32(digit)) & 63)] : padding)
             }
         }
         return String(decoding: text, as: UTF8.self)
@@ -142,7 +142,7 @@ package enum Base64 {
     package static func encodeURLSafe(_ bytes: [UInt8]) -> String {
         unsafe String(unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { text in
             unsafe bytes.withUnsafeBufferPointer { bytes in
-                unsafe urlSafeAlphabet.withUnsafeBufferPointer { unsafe encode(bytes, $0, text) }
+                unsafe urlSafeAlphabet.withUnsafeBufferPointer { unsafe encode(bytes, alphabet: $0, into: text) }
             }
         }
     }
@@ -151,8 +151,8 @@ package enum Base64 {
     @unsafe
     private static func encode(
         _ bytes: UnsafeBufferPointer<UInt8>,
-        _ alphabet: UnsafeBufferPointer<UInt8>,
-        _ text: UnsafeMutableBufferPointer<UInt8>
+        alphabet: UnsafeBufferPointer<UInt8>,
+        into text: UnsafeMutableBufferPointer<UInt8>
     ) -> Int {
         guard let source = bytes.baseAddress, let letters = alphabet.baseAddress, let target = text.baseAddress
         else { return 0 }
@@ -189,15 +189,15 @@ package enum Base64 {
     /// The bits of a character in a group of three bytes, first byte lowest: 256 entries per position.
     private static let tables: [UInt32] = {
         var tables = [UInt32](repeating: invalid, count: 1024)
-        func set(_ character: UInt8, _ value: UInt32) {
-            for place in 0..<4 {
-                let group = value << (18 - 6 * UInt32(place))
-                tables[256 * place + Int(character)] = group >> 16 | group & 0xFF00 | (group & 0xFF) << 16
+        func set(_ character: UInt8, to value: UInt32) {
+            for digit in 0..<4 {
+                let group = value << (18 - 6 * UInt32(digit))
+                tables[256 * digit + Int(character)] = group >> 16 | group & 0xFF00 | (group & 0xFF) << 16
             }
         }
-        for (value, character) in alphabet.enumerated() { set(character, UInt32(value)) }
-        set(UInt8(ascii: "-"), 62)
-        set(UInt8(ascii: "_"), 63)
+        for (value, character) in alphabet.enumerated() { set(character, to: UInt32(value)) }
+        set(UInt8(ascii: "-"), to: 62)
+        set(UInt8(ascii: "_"), to: 63)
         return tables
     }()
 }

@@ -58,7 +58,7 @@ struct CivilTime {
     var text: String {
         var text: [UInt8] = []
         text.reserveCapacity(24)
-        func append(_ number: Int, _ width: Int, _ end: UInt8) {
+        func append(_ number: Int, width: Int, followedBy end: UInt8) {
             var divisor = width == 4 ? 1000 : width == 3 ? 100 : 10
             while divisor > 0 {
                 text.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
@@ -66,13 +66,13 @@ struct CivilTime {
             }
             text.append(end)
         }
-        append(year, 4, UInt8(ascii: "-"))
-        append(month, 2, UInt8(ascii: "-"))
-        append(day, 2, UInt8(ascii: "T"))
-        append(hour, 2, UInt8(ascii: ":"))
-        append(minute, 2, UInt8(ascii: ":"))
-        append(second, 2, millisecond == 0 ? UInt8(ascii: "Z") : UInt8(ascii: "."))
-        if millisecond != 0 { append(millisecond, 3, UInt8(ascii: "Z")) }
+        append(year, width: 4, followedBy: UInt8(ascii: "-"))
+        append(month, width: 2, followedBy: UInt8(ascii: "-"))
+        append(day, width: 2, followedBy: UInt8(ascii: "T"))
+        append(hour, width: 2, followedBy: UInt8(ascii: ":"))
+        append(minute, width: 2, followedBy: UInt8(ascii: ":"))
+        append(second, width: 2, followedBy: millisecond == 0 ? UInt8(ascii: "Z") : UInt8(ascii: "."))
+        if millisecond != 0 { append(millisecond, width: 3, followedBy: UInt8(ascii: "Z")) }
         return String(decoding: text, as: UTF8.self)
     }
 

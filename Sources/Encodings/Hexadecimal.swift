@@ -19,8 +19,8 @@ extension UInt64 {
     ///
     /// - Parameter place: The index of the digit, from 0 (the highest) to 15.
     @inlinable
-    package func hexadecimalDigit(_ place: Int) -> UInt8 {
-        let digit = UInt8(truncatingIfNeeded: self >> UInt64(60 - 4 * place)) & 0xF
+    package func hexadecimalDigit(_ position: Int) -> UInt8 {
+        let digit = UInt8(truncatingIfNeeded: self >> UInt64(60 - 4 * position)) & 0xF
         return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
     }
 }
@@ -32,16 +32,16 @@ extension Span<UInt8> {
     /// - Returns: `nil` if there is another byte, or if the places are none, more than 16, or outside the span.
     package func lowercaseHexadecimal(_ digits: Range<Int>) -> UInt64? {
         guard 1...16 ~= digits.count, digits.lowerBound >= 0, digits.upperBound <= count else { return nil }
-        var (number, place) = (0 as UInt64, digits.lowerBound)
-        while place <= digits.upperBound - 8, let word = word(at: place) {
+        var (number, position) = (0 as UInt64, digits.lowerBound)
+        while position <= digits.upperBound - 8, let word = word(at: position) {
             guard let eight = word.lowercaseHexadecimalDigits else { return nil }
             number = number << 32 | eight
-            place += 8
+            position += 8
         }
-        while place < digits.upperBound {
-            guard let digit = self[place].hexadecimalDigit, !self[place].isASCIIUppercase else { return nil }
+        while position < digits.upperBound {
+            guard let digit = self[position].hexadecimalDigit, !self[position].isASCIIUppercase else { return nil }
             number = number << 4 | UInt64(digit)
-            place += 1
+            position += 1
         }
         return number
     }
@@ -76,13 +76,13 @@ extension [UInt8] {
     @inlinable
     package mutating func append(hexadecimal bytes: some Collection<UInt8>) {
         let digit = { (value: UInt8) in value < 10 ? 0x30 + value : 0x57 + value }
-        var place = count
+        var position = count
         // Room for all at once: an append for each digit takes twice as long.
         append(contentsOf: repeatElement(0, count: 2 * bytes.count))
         for byte in bytes {
-            self[place] = digit(byte >> 4)
-            self[place + 1] = digit(byte & 15)
-            place += 2
+            self[position] = digit(byte >> 4)
+            self[position + 1] = digit(byte & 15)
+            position += 2
         }
     }
 }

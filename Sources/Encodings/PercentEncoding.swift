@@ -46,10 +46,10 @@ private enum PercentDecoding {
 extension Span<UInt8> {
     /// Returns the byte that the three bytes from `place` on encode, such as `%2F`; `nil` if they encode none.
     @inlinable
-    package func percentEncodedByte(at place: Int) -> UInt8? {
-        guard place >= 0, place + 2 < count, self[place] == UInt8(ascii: "%"),
-            let high = self[place + 1].hexadecimalDigit,
-            let low = self[place + 2].hexadecimalDigit
+    package func percentEncodedByte(at position: Int) -> UInt8? {
+        guard position >= 0, position + 2 < count, self[position] == UInt8(ascii: "%"),
+            let high = self[position + 1].hexadecimalDigit,
+            let low = self[position + 2].hexadecimalDigit
         else { return nil }
         return high << 4 | low
     }

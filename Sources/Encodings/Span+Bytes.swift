@@ -70,22 +70,22 @@ extension Span<UInt8> {
     ///
     /// - Parameter least: At most 0x7E, such as 0x21 to find the end of visible ASCII.
     package func firstIndex(outside least: UInt8, from start: Int) -> Int {
-        var place = Swift.max(0, start)
+        var offset = Swift.max(0, start)
         unsafe withUnsafeBytes { bytes in
             let least = Swift.min(least, 0x7E)
-            while place <= bytes.count - 8 {
-                let word = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+            while offset <= bytes.count - 8 {
+                let word = UInt64(littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
                 let low = word & ~.highBits
                 let outside = (word | low.reaching(0x7F) | ~low.reaching(least)) & .highBits
                 if outside != 0 {
-                    place += outside.trailingZeroBitCount / 8
+                    offset += outside.trailingZeroBitCount / 8
                     return
                 }
-                place += 8
+                offset += 8
             }
         }
-        while place < count, least...0x7E ~= self[place] { place += 1 }
-        return Swift.min(place, count)
+        while offset < count, least...0x7E ~= self[offset] { offset += 1 }
+        return Swift.min(offset, count)
     }
 
     /// True if both spans have the same bytes.
@@ -165,15 +165,15 @@ extension [UInt8] {
     /// Appends a number in decimal digits.
     package mutating func append(decimal number: Int64) {
         var digits = InlineArray<20, UInt8>(repeating: UInt8(ascii: "-"))
-        var (place, rest) = (20, number.magnitude)
+        var (offset, rest) = (20, number.magnitude)
         repeat {
-            place -= 1
-            digits[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            offset -= 1
+            digits[offset] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
             rest /= 10
         } while rest > 0
         // The smallest number has 19 digits.
-        if number < 0 { place -= 1 }
-        append(copying: digits.span.extracting(place...))
+        if number < 0 { offset -= 1 }
+        append(copying: digits.span.extracting(offset...))
     }
 
     /// Overwrites the bytes from `position` on with `source`. Traps if `source` does not fit.

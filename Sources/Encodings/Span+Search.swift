@@ -6,21 +6,21 @@ extension Span<UInt8> {
     ///
     /// The time is that of both lengths together, whatever they hold: strangers choose both. This is the search by Knuth, Morris and
     /// Pratt; that of the standard library brings a megabyte of regular expressions.
-    package func firstPlace(of wanted: Span<UInt8>) -> Int? {
+    package func firstPosition(of wanted: Span<UInt8>) -> Int? {
         guard !wanted.isEmpty, wanted.count <= count else { return nil }
         // For each byte, the length of the longest beginning of `wanted` that ends with it, apart from itself.
         var borders = [Int](repeating: 0, count: wanted.count)
         var matched = 0
-        for place in 1..<wanted.count {
-            while matched > 0, wanted[matched] != wanted[place] { matched = borders[matched - 1] }
-            if wanted[matched] == wanted[place] { matched += 1 }
-            borders[place] = matched
+        for index in 1..<wanted.count {
+            while matched > 0, wanted[matched] != wanted[index] { matched = borders[matched - 1] }
+            if wanted[matched] == wanted[index] { matched += 1 }
+            borders[index] = matched
         }
         matched = 0
-        for place in indices {
-            while matched > 0, wanted[matched] != self[place] { matched = borders[matched - 1] }
-            if wanted[matched] == self[place] { matched += 1 }
-            if matched == wanted.count { return place + 1 - matched }
+        for index in indices {
+            while matched > 0, wanted[matched] != self[index] { matched = borders[matched - 1] }
+            if wanted[matched] == self[index] { matched += 1 }
+            if matched == wanted.count { return index + 1 - matched }
         }
         return nil
     }

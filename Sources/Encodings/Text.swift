@@ -41,6 +41,6 @@ extension StringProtocol {
     /// True if the UTF-8 bytes of `other` are among those of the text, in their order. The search of the standard library compares
     /// characters, where an accent after a letter hides it, and brings a megabyte of regular expressions into `libplaygate`.
     package func hasBytes(of other: String) -> Bool {
-        other.utf8.isEmpty || Array(utf8).span.firstPlace(of: other.utf8.span) != nil
+        other.utf8.isEmpty || Array(utf8).span.firstPosition(of: other.utf8.span) != nil
     }
 }

@@ -20,11 +20,11 @@ package enum TokenTime {
         guard let year = reader.number(4), let separator = reader.next(),
             separator == UInt8(ascii: "-") || separator == UInt8(ascii: "/")
         else { return unixMilliseconds(text) }
-        guard let month = reader.number(2), 1...12 ~= month, reader.take(separator),
+        guard let month = reader.number(2), 1...12 ~= month, reader.consume(separator),
             let day = reader.number(2), 1...CivilTime.daysInMonth(month, year: year) ~= day,
             let between = reader.next(),
-            let hour = reader.number(2), hour < 24, reader.take(UInt8(ascii: ":")),
-            let minute = reader.number(2), minute < 60, reader.take(UInt8(ascii: ":")),
+            let hour = reader.number(2), hour < 24, reader.consume(UInt8(ascii: ":")),
+            let minute = reader.number(2), minute < 60, reader.consume(UInt8(ascii: ":")),
             let second = reader.number(2), second < 60
         else { return nil }
 
@@ -34,16 +34,16 @@ package enum TokenTime {
         case (UInt8(ascii: "-"), UInt8(ascii: "T")):
             guard let fraction = reader.fraction() else { return nil }
             milliseconds = fraction
-            offset = reader.take(UInt8(ascii: "Z")) ? 0 : reader.offset()
+            offset = reader.consume(UInt8(ascii: "Z")) ? 0 : reader.offset()
         case (UInt8(ascii: "-"), UInt8(ascii: " ")):
-            guard reader.take(UInt8(ascii: " ")) else { return nil }
-            offset = reader.takeUniversal() ? 0 : reader.offset()
+            guard reader.consume(UInt8(ascii: " ")) else { return nil }
+            offset = reader.consumeUniversal() ? 0 : reader.offset()
         case (UInt8(ascii: "/"), UInt8(ascii: " ")), (UInt8(ascii: "/"), UInt8(ascii: "_")):
-            guard reader.take(between), reader.takeUniversal() else { return nil }
+            guard reader.consume(between), reader.consumeUniversal() else { return nil }
             if reader.isAtEnd {
                 offset = 0
             } else {
-                guard reader.take(between) else { return nil }
+                guard reader.consume(between) else { return nil }
                 offset = reader.offset()
             }
         default: return nil
@@ -104,7 +104,7 @@ private struct TimeReader: ~Copyable, ~Escapable {
         return text[position]
     }
 
-    mutating func take(_ byte: UInt8) -> Bool {
+    mutating func consume(_ byte: UInt8) -> Bool {
         guard position < text.count, text[position] == byte else { return false }
         position += 1
         return true
@@ -124,14 +124,14 @@ private struct TimeReader: ~Copyable, ~Escapable {
     }
 
     /// Reads `GMT` or `UTC`.
-    mutating func takeUniversal() -> Bool {
-        if take(UInt8(ascii: "G")) { return take(UInt8(ascii: "M")) && take(UInt8(ascii: "T")) }
-        return take(UInt8(ascii: "U")) && take(UInt8(ascii: "T")) && take(UInt8(ascii: "C"))
+    mutating func consumeUniversal() -> Bool {
+        if consume(UInt8(ascii: "G")) { return consume(UInt8(ascii: "M")) && consume(UInt8(ascii: "T")) }
+        return consume(UInt8(ascii: "U")) && consume(UInt8(ascii: "T")) && consume(UInt8(ascii: "C"))
     }
 
     /// Reads an optional fraction of 1 to 9 digits as milliseconds. Returns 0 if it is absent, `nil` if it is malformed.
     mutating func fraction() -> Int? {
-        guard take(UInt8(ascii: ".")) else { return 0 }
+        guard consume(UInt8(ascii: ".")) else { return 0 }
         var milliseconds = 0
         var count = 0
         while let digit = number(1) {
@@ -148,7 +148,7 @@ private struct TimeReader: ~Copyable, ~Escapable {
         guard let sign = next(), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"), let hours = number(2) else {
             return nil
         }
-        _ = take(UInt8(ascii: ":"))
+        _ = consume(UInt8(ascii: ":"))
         guard let minutes = number(2), minutes < 60, hours * 60 + minutes <= 14 * 60 else { return nil }
         return (sign == UInt8(ascii: "-") ? -1 : 1) * (hours * 60 + minutes)
     }

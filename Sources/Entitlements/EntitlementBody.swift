@@ -23,7 +23,7 @@ public struct EntitlementBodyError: Error, Hashable, Sendable {
     /// A description for a log. It holds no values of the body.
     public let message: String
 
-    init(_ code: Code, _ message: String) {
+    init(_ code: Code, message: String) {
         self.code = code
         self.message = message
     }
@@ -45,18 +45,18 @@ public enum EntitlementBody {
         _ type: Value.Type,
         json bytes: [UInt8]
     ) throws(EntitlementBodyError) -> Value {
-        guard bytes.count <= maximumSize else { throw EntitlementBodyError(.tooLarge, "\(bytes.count) bytes") }
+        guard bytes.count <= maximumSize else { throw EntitlementBodyError(.tooLarge, message: "\(bytes.count) bytes") }
         let value: JSON
         do throws(JSONFault) { value = try JSONReader.read(bytes.span, limits: limits) } catch {
-            throw EntitlementBodyError(.malformed, error.reason)
+            throw EntitlementBodyError(.malformed, message: error.reason)
         }
         var count = 50_000
         guard value.isPlain(&count) else {
-            throw EntitlementBodyError(.unexpected, "a number is not an integer, or there are too many values")
+            throw EntitlementBodyError(.unexpected, message: "a number is not an integer, or there are too many values")
         }
         do { return try Value(from: JSONBodyDecoder(value)) } catch let error as DecodingError {
             throw EntitlementBodyError(error)
-        } catch { throw EntitlementBodyError(.unexpected, "the body cannot be decoded") }
+        } catch { throw EntitlementBodyError(.unexpected, message: "the body cannot be decoded") }
     }
 
     private static let limits = JSONLimits(depth: 16, members: 128, elements: 50_000)
@@ -100,15 +100,16 @@ extension JSON {
 extension EntitlementBodyError {
     fileprivate init(_ error: DecodingError) {
         /// The path of the error. It consists of names that the sender has chosen.
-        func place(_ context: DecodingError.Context) -> String {
+        func location(_ context: DecodingError.Context) -> String {
             let path = context.codingPath.map(\.stringValue).joined(separator: ".").printable(limit: 80)
             return path.isEmpty ? "the body" : path
         }
         switch error {
-        case .keyNotFound(let key, let context): self.init(.unexpected, "\(place(context)) has no \(key.stringValue)")
+        case .keyNotFound(let key, let context):
+            self.init(.unexpected, message: "\(location(context)) has no \(key.stringValue)")
         case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            self.init(.unexpected, "\(place(context)) has the wrong type")
-        @unknown default: self.init(.unexpected, "the body cannot be decoded")
+            self.init(.unexpected, message: "\(location(context)) has the wrong type")
+        @unknown default: self.init(.unexpected, message: "the body cannot be decoded")
         }
     }
 }
@@ -119,14 +120,17 @@ extension XMLElement {
     /// Parses a document whose root element is `name`.
     static func body(_ bytes: [UInt8], root name: String) throws(EntitlementBodyError) -> XMLElement {
         guard bytes.count <= EntitlementBody.maximumSize else {
-            throw EntitlementBodyError(.tooLarge, "\(bytes.count) bytes")
+            throw EntitlementBodyError(.tooLarge, message: "\(bytes.count) bytes")
         }
         let root: XMLElement
         do throws(Fault) { root = try XMLElement(reading: bytes.span) } catch {
-            throw EntitlementBodyError(.malformed, error.reason)
+            throw EntitlementBodyError(.malformed, message: error.reason)
         }
         guard root.name == name else {
-            throw EntitlementBodyError(.unexpected, "the root is \(root.name.printable(limit: 80)), not \(name)")
+            throw EntitlementBodyError(
+                .unexpected,
+                message: "the root is \(root.name.printable(limit: 80)), not \(name)"
+            )
         }
         return root
     }
@@ -134,7 +138,7 @@ extension XMLElement {
     /// Returns the text of the child element `name`.
     func required(_ name: String) throws(EntitlementBodyError) -> String {
         guard let text = try optional(name) else {
-            throw EntitlementBodyError(.unexpected, "\(self.name.printable(limit: 80)) has no \(name)")
+            throw EntitlementBodyError(.unexpected, message: "\(self.name.printable(limit: 80)) has no \(name)")
         }
         return text
     }
@@ -144,7 +148,9 @@ extension XMLElement {
     /// - Throws: ``EntitlementBodyError`` if the element occurs more than once.
     func optional(_ name: String) throws(EntitlementBodyError) -> String? {
         let found = children.filter { $0.name == name }
-        guard found.count < 2 else { throw EntitlementBodyError(.unexpected, "\(name) is a duplicate element") }
+        guard found.count < 2 else {
+            throw EntitlementBodyError(.unexpected, message: "\(name) is a duplicate element")
+        }
         guard let text = found.first?.text, !text.isEmpty else { return nil }
         return text
     }
@@ -152,7 +158,7 @@ extension XMLElement {
     /// Returns this element as a document.
     func body(prefix: String = "") throws(EntitlementBodyError) -> String {
         do throws(Fault) { return try document(prefix: prefix) } catch {
-            throw EntitlementBodyError(.malformed, error.reason)
+            throw EntitlementBodyError(.malformed, message: error.reason)
         }
     }
 

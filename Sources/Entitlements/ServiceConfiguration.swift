@@ -71,7 +71,7 @@ extension ServiceConfiguration {
     public init(xml bytes: [UInt8]) throws(EntitlementBodyError) {
         let config = try XMLElement.body(bytes, root: "config")
         guard let requestor = config.first("requestor") else {
-            throw EntitlementBodyError(.unexpected, "config: the requestor is missing")
+            throw EntitlementBodyError(.unexpected, message: "config: the requestor is missing")
         }
         id = try requestor.required("id")
         name = try requestor.optional("name") ?? id

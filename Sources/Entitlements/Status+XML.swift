@@ -11,7 +11,7 @@ extension Status {
     public init(xml bytes: [UInt8]) throws(EntitlementBodyError) {
         let error = try XMLElement.body(bytes, root: "error")
         guard let status = Int(try error.required("status")) else {
-            throw EntitlementBodyError(.unexpected, "error: the status is not a number")
+            throw EntitlementBodyError(.unexpected, message: "error: the status is not a number")
         }
         self.init(
             status: status,

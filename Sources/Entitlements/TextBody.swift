@@ -82,7 +82,7 @@ extension TextBody {
 extension XMLElement: TextMembers {
     func time(_ name: String) throws(EntitlementBodyError) -> Timestamp {
         guard let number = Int64(try required(name)) else {
-            throw EntitlementBodyError(.unexpected, "\(self.name): \(name) is not a number of milliseconds")
+            throw EntitlementBodyError(.unexpected, message: "\(self.name): \(name) is not a number of milliseconds")
         }
         return Timestamp(millisecondsSince1970: number)
     }

@@ -101,7 +101,7 @@ package struct APIAnswer: HTTPAnswer {
     /// Creates a refusal in the format of an enhanced error.
     package static func refusal(
         _ refusal: APIRefusal,
-        _ shape: RefusalShape,
+        shape: RefusalShape,
         helpURL: String,
         trace: TraceID
     ) -> APIAnswer {

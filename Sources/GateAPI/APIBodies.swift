@@ -12,14 +12,14 @@ package import RequestTargets
 
 /// A request to start a playback.
 struct PlaybackBody: StrictBody {
-    package static let members = ["media", "path", "host", "token", "playbackID", "client", "headers"]
+    static let members = ["media", "path", "host", "token", "playbackID", "client", "headers"]
 
-    package let media: String?
-    package let path: String?
-    package let host: String?
-    package let token: String?
-    package let playbackID: String?
-    package let player: PlaybackRequest.Player?
+    let media: String?
+    let path: String?
+    let host: String?
+    let token: String?
+    let playbackID: String?
+    let player: PlaybackRequest.Player?
 
     init(_ object: BodyObject) throws(BodyFault) {
         media = try object.text("media", limit: 1024)
@@ -38,25 +38,25 @@ struct PlaybackBody: StrictBody {
 
 /// A request to start several playbacks.
 struct BatchBody: StrictBody {
-    package static let members = ["playbacks"]
-    package static let limit = 100
-    package static let largestBody = limit * 32 * 1024
+    static let members = ["playbacks"]
+    static let limit = 100
+    static let largestBody = limit * 32 * 1024
 
-    package let playbacks: [PlaybackBody]
+    let playbacks: [PlaybackBody]
 
     init(_ object: BodyObject) throws(BodyFault) {
-        playbacks = try object.list("playbacks", limit: Self.limit, PlaybackBody.self)
+        playbacks = try object.list("playbacks", limit: Self.limit, of: PlaybackBody.self)
         if playbacks.isEmpty { throw BodyFault("playbacks must have from 1 to \(Self.limit) members") }
     }
 }
 
 /// A request to verify a token without consuming it.
 struct VerifyBody: StrictBody {
-    package static let members = ["token", "resource", "requestor", "authenticityOnly"]
+    static let members = ["token", "resource", "requestor", "authenticityOnly"]
 
-    package let token: String
-    package let resource: String?
-    package let requestor: String?
+    let token: String
+    let resource: String?
+    let requestor: String?
     let isAuthenticityOnly: Bool
 
     init(_ object: BodyObject) throws(BodyFault) {
@@ -264,7 +264,8 @@ package struct BodyObject {
         }
     }
 
-    package func list<Element: StrictBody>(_ name: String, limit: Int, _: Element.Type) throws(BodyFault) -> [Element] {
+    package func list<Element: StrictBody>(_ name: String, limit: Int, of: Element.Type) throws(BodyFault) -> [Element]
+    {
         guard case .array(let values) = self[name] else { throw BodyFault("\(name) must be a list") }
         guard values.count <= limit else { throw BodyFault("\(name) must not have more than \(limit) members") }
         var elements: [Element] = []

@@ -80,7 +80,7 @@ enum APIOperation {
     }
 
     /// The scope that a caller needs; `nil` if every caller is allowed.
-    package var scope: Scope? {
+    var scope: Scope? {
         switch self {
         case .playback, .batch, .end, .sign: .playback
         case .hostedValidate, .hostedSign: .tvs
@@ -123,7 +123,7 @@ enum APIOperation {
     }
 
     /// True if the operation takes bodies of this type.
-    func takes(_ type: String?) -> Bool {
+    func accepts(_ type: String?) -> Bool {
         if case .rewrite = self { return ManifestType(type: type, path: "") != nil }
         if isHosted { return FormParameters.isForm(type) }
         if type == "application/json" { return true }
@@ -131,7 +131,7 @@ enum APIOperation {
     }
 
     /// Checks that the method is that of the operation.
-    package func check(_ method: HTTPMethod) throws(APIRefusal) {
+    func check(_ method: HTTPMethod) throws(APIRefusal) {
         switch self {
         case .end, .liftByID:
             guard method == .DELETE else { throw APIRefusal(.methodNotAllowed, allow: "DELETE") }

@@ -14,7 +14,7 @@ internal import PlaybackGate
 extension APIResponder {
     /// `POST /v1/grants`: exchanges a live grant for one of another profile of the same entry.
     package func exchange(_ call: RequestContext) throws(APIRefusal) -> Outcome {
-        let body = try read(GrantExchangeBody.self, call)
+        let body = try read(GrantExchangeBody.self, from: call)
         guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
         guard case .entry(let entry) = call.gate.catalogue.find(body.target, host: body.host?[...]) else {
             throw APIRefusal(DenyCode.unknownMedia)
@@ -23,39 +23,39 @@ extension APIResponder {
             throw APIRefusal(.invalidRequest, details: "profile: the entry has no profile \(body.profile)")
         }
         let (gate, time, trace) = (call.gate, call.time, call.trace)
-        try takeRoom(for: 1)
+        try reserveRoom(for: 1)
         return .later { [self] () async throws(APIRefusal) in
             let outcome = await gate.exchange(
                 body.grant,
                 of: entry,
-                body.target,
+                target: body.target,
                 for: profile,
                 player: body.player,
                 by: grants,
                 at: time
             )
             inFlight.release(1)
-            return try Self.answer(outcome, time, trace)
+            return try Self.response(to: outcome, at: time, trace: trace)
         }
     }
 
     /// `POST /v1/grants/renew`: renews a grant for a player that cannot see response headers.
     package func renew(_ call: RequestContext) throws(APIRefusal) -> Outcome {
-        let body = try read(GrantBody.self, call)
+        let body = try read(GrantBody.self, from: call)
         guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
         let (gate, time, trace) = (call.gate, call.time, call.trace)
-        try takeRoom(for: 1)
+        try reserveRoom(for: 1)
         return .later { [self] () async throws(APIRefusal) in
             let outcome = await gate.renew(body.grant, by: grants, at: time)
             inFlight.release(1)
-            return try Self.answer(outcome, time, trace)
+            return try Self.response(to: outcome, at: time, trace: trace)
         }
     }
 
-    private static func answer(
-        _ outcome: GrantAuthority.BackendOutcome,
-        _ time: Timestamp,
-        _ id: TraceID
+    private static func response(
+        to outcome: GrantService.BackendOutcome,
+        at time: Timestamp,
+        trace id: TraceID
     ) throws(APIRefusal) -> APIAnswer {
         let trace: JSON.Member = ("trace", .string("\(id)"))
         switch outcome {
@@ -74,13 +74,13 @@ extension APIResponder {
 
     /// `POST /v1/grants/verify`: checks a grant for a described request, and explains each claim. Consumes nothing.
     package func explain(_ call: RequestContext) throws(APIRefusal) -> APIAnswer {
-        let body = try read(GrantVerifyBody.self, call)
+        let body = try read(GrantVerifyBody.self, from: call)
         guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
-        try takeRoom(for: 1)
+        try reserveRoom(for: 1)
         defer { inFlight.release(1) }
         let explanation = grants.explain(
             body.grant.utf8.span,
-            body.facts,
+            for: body.facts,
             asOf: body.time ?? call.time,
             at: call.time
         )
@@ -104,7 +104,7 @@ extension APIResponder {
     }
 
     /// `DELETE /v1/playback/{session}`: frees the slot of a playback that has ended.
-    package func free(_ text: Substring, _ call: RequestContext) throws(APIRefusal) -> Outcome {
+    package func free(_ text: Substring, in call: RequestContext) throws(APIRefusal) -> Outcome {
         guard let session = SessionID(hexadecimal: String(text)) else {
             throw APIRefusal(.invalidRequest, details: "session: must have 32 hexadecimal digits")
         }

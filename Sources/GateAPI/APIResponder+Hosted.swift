@@ -16,7 +16,7 @@ internal import RequestTargets
 
 extension APIResponder {
     /// `/tvs/v1/validate`: verifies a token and consumes nothing. Clients look at the status alone.
-    package func validate(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> APIAnswer {
+    package func validate(_ call: RequestContext, by caller: String?) throws(APIRefusal) -> APIAnswer {
         _ = try hostedSettings(call)
         let parameters = try FormParameters(call.request)
         let token = try parameters.base64("mediaToken")
@@ -24,7 +24,7 @@ extension APIResponder {
         if let listed = call.caller(caller)?.resources, !listed.contains(resource.text) {
             throw APIRefusal(DenyCode.token(.resourceMismatch))
         }
-        try takeRoom(for: 1)
+        try reserveRoom(for: 1)
         defer { inFlight.release(1) }
         switch call.gate.verifier.verify(token, for: resource, at: call.time) {
         case .valid: return APIAnswer([UInt8]("VALID_TOKEN".utf8), type: "text/plain; charset=utf-8", trace: call.trace)
@@ -33,20 +33,20 @@ extension APIResponder {
     }
 
     /// `/tvs/v1/sign`: consumes a token, and answers with the signed URL alone.
-    func signHosted(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
+    func signHosted(_ call: RequestContext, by caller: String?) throws(APIRefusal) -> Outcome {
         let settings = try hostedSettings(call)
         let parameters = try FormParameters(call.request)
         let token = try parameters.base64("mediaToken")
         let resource = try resource(try parameters.base64("resource"))
-        let profile = try profile(try parameters.required("cdn"), "cdn", call)
-        let (path, query) = try url(try parameters.required("url"), profile, settings)
+        let profile = try profile(named: try parameters.required("cdn"), member: "cdn", in: call)
+        let (path, query) = try url(try parameters.required("url"), for: profile, settings: settings)
         let entry: Catalogue.Entry
         switch call.gate.catalogue.find(.path(path), host: profile.rules.host.flatMap { HostName($0[...])?.text }) {
-        case .entry(let known): entry = try known.signing(path, query, for: resource, profile)
+        case .entry(let known): entry = try known.signing(path, query: query, for: resource, by: profile)
         case .unknown:
             let listed = call.caller(caller)?.resources ?? []
             guard listed.contains(resource.text) else { throw APIRefusal(DenyCode.token(.resourceMismatch)) }
-            entry = try Self.unlisted(path, query, resource, profile, call.gate)
+            entry = try Self.unlistedEntry(of: path, query: query, for: resource, by: profile, in: call.gate)
         case .hostMissing, .invalidPath: throw APIRefusal(.invalidRequest, details: "url: its path is ambiguous")
         }
         if !query.isEmpty {
@@ -60,19 +60,19 @@ extension APIResponder {
         }
         let request = PlaybackRequest(.path(path), token: token, client: call.client(caller))
         let trace = call.trace
-        return try sign(request, entry, call) { grant in
+        return try sign(request, entry: entry, in: call) { grant in
             APIAnswer([UInt8]((grant.url ?? "").utf8), type: "text/plain; charset=utf-8", trace: trace)
         }
     }
 
     /// The entry of a path that the catalogue does not know, for a resource of the caller's list: the folder of the path, if it has
     /// no path of another resource.
-    private static func unlisted(
-        _ path: String,
-        _ query: String,
-        _ resource: MediaResource,
-        _ profile: GrantProfile,
-        _ gate: Gate
+    private static func unlistedEntry(
+        of path: String,
+        query: String,
+        for resource: MediaResource,
+        by profile: GrantProfile,
+        in gate: Gate
     ) throws(APIRefusal) -> Catalogue.Entry {
         let requestors = gate.verifier.policy.requestors
         guard requestors.count == 1, let requestor = requestors.first else {
@@ -96,9 +96,9 @@ extension APIResponder {
     }
 
     /// `POST /v1/sign`: starts a playback, and answers with the URL that one profile of the entry signs.
-    package func sign(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
-        let body = try read(SignBody.self, call)
-        let profile = try profile(body.profile, "profile", call)
+    package func sign(_ call: RequestContext, by caller: String?) throws(APIRefusal) -> Outcome {
+        let body = try read(SignBody.self, from: call)
+        let profile = try profile(named: body.profile, member: "profile", in: call)
         guard case .entry(let entry) = call.gate.catalogue.find(body.target, host: body.host?[...]) else {
             throw APIRefusal(DenyCode.unknownMedia)
         }
@@ -117,7 +117,7 @@ extension APIResponder {
             client: call.client(caller)
         )
         let trace = call.trace
-        return try sign(request, only, call) { grant in
+        return try sign(request, entry: only, in: call) { grant in
             let members: [JSON.Member] = [
                 ("allowed", .bool(true)), ("url", .optional(grant.url)),
                 ("expires", .number(grant.expires.millisecondsSince1970)), ("trace", .string("\(trace)")),
@@ -129,12 +129,12 @@ extension APIResponder {
     /// Decides about a playback, and answers with its one grant.
     private func sign(
         _ request: PlaybackRequest,
-        _ entry: Catalogue.Entry,
-        _ call: RequestContext,
-        _ answer: @escaping @Sendable (IssuedGrant) -> APIAnswer
+        entry: Catalogue.Entry,
+        in call: RequestContext,
+        answer: @escaping @Sendable (IssuedGrant) -> APIAnswer
     ) throws(APIRefusal) -> Outcome {
-        try takeRoom(for: 1)
-        switch call.gate.begin(request, .entry(entry), at: call.time) {
+        try reserveRoom(for: 1)
+        switch call.gate.begin(request, finding: .entry(entry), at: call.time) {
         case .decided(let decision):
             inFlight.release(1)
             return .now(answer(try Self.signed(decision)))
@@ -174,7 +174,8 @@ extension APIResponder {
         }
     }
 
-    private func profile(_ name: String, _ member: String, _ call: RequestContext) throws(APIRefusal) -> GrantProfile {
+    private func profile(named name: String, member: String, in call: RequestContext) throws(APIRefusal) -> GrantProfile
+    {
         guard call.gate.grants != nil else { throw APIRefusal(.grantsNotConfigured) }
         let profiles = call.snapshot.configuration.grants?.profiles.map(\.value) ?? []
         guard let profile = profiles.first(where: { $0.name == name && $0.isIssued }) else {
@@ -188,8 +189,8 @@ extension APIResponder {
     /// - Returns: The path, in normal form, and the query as it was given; empty if there is none.
     private func url(
         _ text: String,
-        _ profile: GrantProfile,
-        _ settings: GateConfiguration.API.Hosted
+        for profile: GrantProfile,
+        settings: GateConfiguration.API.Hosted
     ) throws(APIRefusal) -> (path: String, query: String) {
         let schemes = settings.allowsHTTP ? ["https", "http"] : ["https"]
         guard let host = profile.rules.host else {
@@ -218,9 +219,9 @@ extension Catalogue.Entry {
     /// - Parameter resource: The resource that the caller names, which must be the entry's.
     fileprivate func signing(
         _ path: String,
-        _ query: String,
+        query: String,
         for resource: MediaResource,
-        _ profile: GrantProfile
+        by profile: GrantProfile
     ) throws(APIRefusal) -> Self {
         guard protection.resource == resource else { throw APIRefusal(DenyCode.token(.resourceMismatch)) }
         guard var terms = grants, terms.profiles.contains(profile) else {
@@ -247,14 +248,14 @@ extension APIResponder.RequestContext {
 
 /// A request for a signed URL.
 struct SignBody: StrictBody {
-    package static let members = ["media", "path", "host", "token", "profile", "playbackID", "client", "headers"]
+    static let members = ["media", "path", "host", "token", "profile", "playbackID", "client", "headers"]
 
-    package let target: PlaybackRequest.Target
-    package let host: String?
-    package let token: String?
-    package let profile: String
-    package let playbackID: String?
-    package let player: PlaybackRequest.Player?
+    let target: PlaybackRequest.Target
+    let host: String?
+    let token: String?
+    let profile: String
+    let playbackID: String?
+    let player: PlaybackRequest.Player?
 
     init(_ object: BodyObject) throws(BodyFault) {
         guard let profile = try object.text("profile", limit: 256) else { throw BodyFault("profile is missing") }

@@ -24,11 +24,17 @@ extension APIResponder {
             throw APIRefusal(.bodyTooLarge, details: "at most \(limit) bytes")
         }
         guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
-        let grant = try Self.field("X-Playgate-Grant", request)
+        let grant = try Self.field("X-Playgate-Grant", of: request)
         let manifest = call.snapshot.configuration.manifest
-        let rules = try Self.rules(grant, try Self.mode(request, default: manifest?.mode), request, manifest, limit)
-        let entry = try Self.entry(try Self.field("X-Playgate-Manifest-URL", request), call.gate)
-        try takeRoom(for: 1)
+        let rules = try Self.rules(
+            grant: grant,
+            mode: try Self.mode(request, default: manifest?.mode),
+            for: request,
+            manifest: manifest,
+            limit: limit
+        )
+        let entry = try Self.entry(of: try Self.field("X-Playgate-Manifest-URL", of: request), in: call.gate)
+        try reserveRoom(for: 1)
         let (gate, time, trace) = (call.gate, call.time, call.trace)
         return .later { [self] () async throws(APIRefusal) in
             defer { inFlight.release(1) }
@@ -52,7 +58,7 @@ extension APIResponder {
     }
 
     /// Returns the entry of a manifest. A manifest that the catalogue does not know gets no grant.
-    private static func entry(_ url: String, _ gate: Gate) throws(APIRefusal) -> Catalogue.Entry {
+    private static func entry(of url: String, in gate: Gate) throws(APIRefusal) -> Catalogue.Entry {
         guard let uri = RequestURI(url: url[...]), let host = uri.host,
             case .entry(let entry) = gate.catalogue.find(uri.path, host: "\(host)")
         else { throw APIRefusal(DenyCode.unknownMedia) }
@@ -60,13 +66,13 @@ extension APIResponder {
     }
 
     private static func rules(
-        _ grant: String,
-        _ mode: GateConfiguration.Manifest.Mode,
-        _ request: HTTPRequest,
-        _ manifest: GateConfiguration.Manifest?,
-        _ limit: Int
+        grant: String,
+        mode: GateConfiguration.Manifest.Mode,
+        for request: HTTPRequest,
+        manifest: GateConfiguration.Manifest?,
+        limit: Int
     ) throws(APIRefusal) -> ManifestRules {
-        let url = try field("X-Playgate-Manifest-URL", request)
+        let url = try field("X-Playgate-Manifest-URL", of: request)
         let hosts = manifest?.hosts.map { String($0.text) } ?? []
         guard let own = RequestURI(url: url[...]), let host = own.host else {
             throw APIRefusal(.invalidRequest, details: "X-Playgate-Manifest-URL: must be an http or https URL")
@@ -90,7 +96,7 @@ extension APIResponder {
         default fallback: GateConfiguration.Manifest.Mode?
     ) throws(APIRefusal) -> GateConfiguration.Manifest.Mode {
         guard request.first("x-playgate-manifest-mode") != nil else { return fallback ?? .segment }
-        let name = try field("X-Playgate-Manifest-Mode", request)
+        let name = try field("X-Playgate-Manifest-Mode", of: request)
         guard let mode = GateConfiguration.Manifest.Mode.Name(rawValue: name) else {
             throw APIRefusal(.invalidRequest, details: "X-Playgate-Manifest-Mode: must be segment or query")
         }
@@ -100,7 +106,7 @@ extension APIResponder {
     }
 
     /// Returns the value of a header field that a request must have once.
-    private static func field(_ name: String, _ request: HTTPRequest) throws(APIRefusal) -> String {
+    private static func field(_ name: String, of request: HTTPRequest) throws(APIRefusal) -> String {
         let values = request.head.headers[name]
         guard values.count == 1, var value = values.first, !value.isEmpty else {
             throw APIRefusal(.invalidRequest, details: "\(name): exactly one is required")

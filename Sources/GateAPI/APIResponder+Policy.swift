@@ -20,8 +20,8 @@ extension APIResponder {
         let known = call.request.head.headers["if-none-match"]
         let edition = policies.edition(at: call.time)
         let isKnown = known.contains { $0.listsTag(edition.tag) }
-        guard isKnown, query.wait > 0, policies.waits.take() else {
-            return .now(answer(edition, query, known, call.trace))
+        guard isKnown, query.wait > 0, policies.waits.acquire() else {
+            return .now(response(with: edition, to: query, knownTags: known, trace: call.trace))
         }
         let (policies, clock, trace) = (policies, clock, call.trace)
         return .later { [self] () async throws(APIRefusal) in
@@ -35,15 +35,15 @@ extension APIResponder {
                 if next.tag != edition.tag { break }
             }
             guard !policies.isBlind else { throw APIRefusal(DenyCode.replayStoreUnavailable) }
-            return answer(next, query, known, trace)
+            return response(with: next, to: query, knownTags: known, trace: trace)
         }
     }
 
-    private func answer(
-        _ edition: PolicyPublisher.Edition,
-        _ query: PolicyQuery,
-        _ known: [String],
-        _ trace: TraceID
+    private func response(
+        with edition: PolicyPublisher.Edition,
+        to query: PolicyQuery,
+        knownTags known: [String],
+        trace: TraceID
     ) -> APIAnswer {
         let isKnown = known.contains { $0.listsTag(edition.tag) }
         var policy = edition.policy

@@ -18,9 +18,9 @@ extension APIResponder {
     /// `POST /v1/grants/redirect`: checks the signed URI of a request, and answers with the URL at the other network.
     package func redirect(_ call: RequestContext) throws(APIRefusal) -> Outcome {
         let attribute = call.snapshot.configuration.edge?.sources.targetNames.package ?? .standard
-        let body = try read(GrantRedirectBody.self, call)
+        let body = try read(GrantRedirectBody.self, from: call)
         guard let grants = call.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
-        guard let url = SignedURL(body.url[...], attribute) else {
+        guard let url = SignedURL(body.url[...], attribute: attribute) else {
             throw APIRefusal(.invalidRequest, details: "url is malformed: give an http or https URL in full")
         }
         guard let token = body.grant ?? url.packages.first.map({ String($0) }) else {
@@ -36,20 +36,20 @@ extension APIResponder {
         }
         var facts = RequestFacts(uri: url.uri, method: body.method[...])
         facts.clientAddress = body.client
-        let redirection = Gate.Redirection(token, facts, target: url.target, of: entry, to: profile)
+        let redirection = Gate.Redirection(token: token, facts: facts, target: url.target, of: entry, to: profile)
         let (gate, time, trace) = (call.gate, call.time, call.trace)
-        try takeRoom(for: 1)
+        try reserveRoom(for: 1)
         return .later { [self] () async throws(APIRefusal) in
             let outcome = await gate.redirect(redirection, by: grants, at: time)
             inFlight.release(1)
-            return try Self.answer(outcome, profile, trace)
+            return try Self.response(to: outcome, profile: profile, trace: trace)
         }
     }
 
-    private static func answer(
-        _ outcome: Gate.RedirectionOutcome,
-        _ profile: GrantProfile,
-        _ trace: TraceID
+    private static func response(
+        to outcome: Gate.RedirectionOutcome,
+        profile: GrantProfile,
+        trace: TraceID
     ) throws(APIRefusal) -> APIAnswer {
         switch outcome {
         case .redirected(let url, let token, let expires):
@@ -69,13 +69,13 @@ extension APIResponder {
 
 /// A URL in normal form, without the packages of signed URIs, which were cut out of it.
 private struct SignedURL {
-    package let uri: RequestURI
+    let uri: RequestURI
     /// The path and the query.
-    package let target: Substring
-    package let packages: [Substring]
+    let target: Substring
+    let packages: [Substring]
 
     /// Cuts a URL; `nil` if it is none, or if servers could read differently what is left.
-    init?(_ url: Substring, _ attribute: PackageAttribute) {
+    init?(_ url: Substring, attribute: PackageAttribute) {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let authority = url.utf8[colon...].dropFirst(3)
         guard let slash = authority.firstIndex(of: UInt8(ascii: "/")),
@@ -90,13 +90,13 @@ private struct SignedURL {
 
 /// A request to redirect to another network.
 struct GrantRedirectBody: StrictBody {
-    package static let members = ["url", "profile", "grant", "method", "client"]
+    static let members = ["url", "profile", "grant", "method", "client"]
 
-    package let url: String
-    package let profile: String
-    package let grant: String?
-    package let method: String
-    package let client: IPAddress?
+    let url: String
+    let profile: String
+    let grant: String?
+    let method: String
+    let client: IPAddress?
 
     init(_ object: BodyObject) throws(BodyFault) {
         guard let url = try object.text("url", limit: 16 * 1024) else { throw BodyFault("url is missing") }

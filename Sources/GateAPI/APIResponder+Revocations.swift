@@ -15,13 +15,13 @@ internal import Telemetry
 
 extension APIResponder {
     /// `POST /v1/revocations`: records a revocation in the store.
-    package func revoke(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
-        let revocation = try Revocation(try read(RevocationBody.self, call), for: call.gate, at: call.time)
-        let (gate, time, trace, mirror) = (call.gate, call.time, call.trace, mirror)
-        try takeRoom(for: 1)
+    package func revoke(_ call: RequestContext, by caller: String?) throws(APIRefusal) -> Outcome {
+        let revocation = try Revocation(try read(RevocationBody.self, from: call), for: call.gate, at: call.time)
+        let (gate, time, trace, revocationCache) = (call.gate, call.time, call.trace, revocationCache)
+        try reserveRoom(for: 1)
         return .later { [self] () async throws(APIRefusal) in
             defer { inFlight.release(1) }
-            try await gate.keep(revocation, mirror, at: time)
+            try await gate.record(revocation, cache: revocationCache, at: time)
             journal.noteRevoked(revocation, by: caller)
             let members: [JSON.Member] = [
                 ("revoked", .string(revocation.kind.rawValue)), ("id", .string(revocation.storeKey.hexadecimal)),
@@ -35,7 +35,7 @@ extension APIResponder {
     /// `GET /v1/revocations`: lists the revocations in force, the newest first.
     func listRevocations(_ call: RequestContext) throws(APIRefusal) -> Outcome {
         let (gate, time, trace) = (call.gate, call.time, call.trace)
-        try takeRoom(for: 1)
+        try reserveRoom(for: 1)
         return .later { [self] () async throws(APIRefusal) in
             defer { inFlight.release(1) }
             let list = try await gate.listedRevocations(at: time)
@@ -48,35 +48,35 @@ extension APIResponder {
     }
 
     /// `POST /v1/revocations/lift`: lifts the revocation of a subject.
-    package func lift(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
-        let body = try read(RevocationBody.self, call)
+    package func lift(_ call: RequestContext, by caller: String?) throws(APIRefusal) -> Outcome {
+        let body = try read(RevocationBody.self, from: call)
         guard body.issuedBefore == nil, body.expires == nil else {
             throw APIRefusal(.invalidRequest, details: "issuedBefore and expires are for new revocations")
         }
         // What is revoked can be lifted, whether a policy names its MVPD or not.
         let revocation = try Revocation(RevocationBody(body.subject), for: call.gate, at: call.time)
-        return try lift(revocation.storeKey, revocation, call, caller)
+        return try lift(revocation.storeKey, revocation: revocation, in: call, by: caller)
     }
 
     /// `DELETE /v1/revocations/{id}`: lifts the revocation with an id.
-    package func lift(_ id: Substring, _ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
+    package func lift(_ id: Substring, in call: RequestContext, by caller: String?) throws(APIRefusal) -> Outcome {
         guard let key = SHA256Digest(hexadecimal: String(id)) else {
             throw APIRefusal(.invalidRequest, details: "id: must have 64 hexadecimal digits")
         }
-        return try lift(key, nil, call, caller)
+        return try lift(key, revocation: nil, in: call, by: caller)
     }
 
     private func lift(
         _ key: SHA256Digest,
-        _ revocation: Revocation?,
-        _ call: RequestContext,
-        _ caller: String?
+        revocation: Revocation?,
+        in call: RequestContext,
+        by caller: String?
     ) throws(APIRefusal) -> Outcome {
-        let (gate, time, trace, mirror) = (call.gate, call.time, call.trace, mirror)
-        try takeRoom(for: 1)
+        let (gate, time, trace, revocationCache) = (call.gate, call.time, call.trace, revocationCache)
+        try reserveRoom(for: 1)
         return .later { [self] () async throws(APIRefusal) in
             defer { inFlight.release(1) }
-            try await gate.lift(key, revocation, mirror, at: time)
+            try await gate.lift(key, revocation: revocation, cache: revocationCache, at: time)
             journal.noteLifted(revocation, id: key.hexadecimal, by: caller)
             let members: [JSON.Member] = [
                 ("lifted", .bool(true)), ("id", .string(key.hexadecimal)), ("trace", .string("\(trace)")),
@@ -104,8 +104,8 @@ extension Gate {
     /// Lifts a revocation, also for the grants of this process if its subject is known.
     package func lift(
         _ key: SHA256Digest,
-        _ revocation: Revocation?,
-        _ mirror: RevocationMirror?,
+        revocation: Revocation?,
+        cache revocationCache: RevocationCache?,
         at now: Timestamp
     ) async throws(APIRefusal) {
         let wasRevoked: Bool
@@ -113,7 +113,7 @@ extension Gate {
             throw APIRefusal(DenyCode.replayStoreUnavailable)
         }
         guard wasRevoked else { throw APIRefusal(.revocationUnknown) }
-        if let revocation { mirror?.remove(RevocationRecord(revocation, at: now), at: now) }
+        if let revocation { revocationCache?.remove(RevocationRecord(revocation, at: now), at: now) }
     }
 }
 

@@ -21,13 +21,13 @@ package import Telemetry
 /// The paths are few and fixed, so a `switch` replaces a router. A wrong method is answered with 405 and the permitted
 /// methods.
 package final class APIResponder: HTTPService {
-    package let live: LiveGate
+    package let live: CurrentGate
     package let metrics: DecisionMetrics
     package let inFlight: ConcurrencyLimit
     package let requests: StatusCounters
     package let clock: @Sendable () -> Timestamp
     /// The revocations as grants know them; `nil` if there is no key for their tags.
-    package let mirror: RevocationMirror?
+    package let revocationCache: RevocationCache?
     package let journal: RevocationJournal
     /// The policies for edges that check by themselves.
     package let policies: PolicyPublisher
@@ -39,11 +39,11 @@ package final class APIResponder: HTTPService {
 
     package init(
         _ configuration: GateConfiguration.API,
-        live: LiveGate,
+        live: CurrentGate,
         metrics: DecisionMetrics,
         inFlight: ConcurrencyLimit,
         requests: StatusCounters,
-        mirror: RevocationMirror?,
+        revocationCache: RevocationCache?,
         journal: RevocationJournal,
         clock: @escaping @Sendable () -> Timestamp
     ) {
@@ -51,9 +51,9 @@ package final class APIResponder: HTTPService {
         self.metrics = metrics
         self.inFlight = inFlight
         self.requests = requests
-        self.mirror = mirror
+        self.revocationCache = revocationCache
         self.journal = journal
-        policies = PolicyPublisher(live, mirror: mirror)
+        policies = PolicyPublisher(live, revocationCache: revocationCache)
         self.clock = clock
         bodyLimit = configuration.listener.limits.bodyBytes
         helpURL = configuration.helpURL
@@ -66,9 +66,9 @@ package final class APIResponder: HTTPService {
         /// The trace of the request, without its caller.
         private let client: PlaybackRequest.Client
         package let time: Timestamp
-        package let snapshot: LiveGate.Snapshot
+        package let snapshot: CurrentGate.Snapshot
 
-        package init(_ request: HTTPRequest, at time: Timestamp, _ snapshot: LiveGate.Snapshot) {
+        package init(_ request: HTTPRequest, at time: Timestamp, snapshot: CurrentGate.Snapshot) {
             self.request = request
             client = PlaybackRequest.Client(traceparent: request.first("traceparent")?[...])
             self.time = time
@@ -90,40 +90,40 @@ package final class APIResponder: HTTPService {
 
     /// Admits a body if the path names an operation that takes one and the caller may send it. A refused request is
     /// answered before its body is read.
-    package func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception {
+    package func receive(_ head: HTTPRequestHead, on connection: HTTPConnection) -> HTTPReception {
         let request = HTTPRequest(head: head, connection: connection)
         guard let operation = APIOperation(request.path), let limit = operation.largestBody, head.method == .POST,
-            operation.takes(request.first("content-type"))
+            operation.accepts(request.first("content-type"))
         else { return .answer }
         let snapshot = live.current
         do throws(APIRefusal) {
-            let caller = try Self.authenticate(request, for: operation, snapshot)
+            let caller = try Self.authenticate(request, for: operation, in: snapshot)
             let admission = HTTPAdmission(snapshot: snapshot.number, caller: caller)
             return .body(limit: min(bodyLimit, limit), admission)
         } catch { return .answer }
     }
 
-    package func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
-        output.write(answer(request))
+    package func respond(to request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        output.write(reply(to: request))
     }
 
-    private func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
-        let call = RequestContext(request, at: clock(), live.current)
+    private func reply(to request: HTTPRequest) -> HTTPReply<APIAnswer> {
+        let call = RequestContext(request, at: clock(), snapshot: live.current)
         let trace = call.trace
         do throws(APIRefusal) {
             switch try operate(call) {
             case .now(let answer): return .now(counted(answer))
             case .later(let find):
                 let shape = RefusalShape(request)
-                return .later(.task { [self] in counted(await finish(shape, trace, find)) })
+                return .later(.task { [self] in counted(await finish(shape: shape, trace: trace, find: find)) })
             case .use(let use, let decided):
                 let shape = RefusalShape(request)
-                let pending: PendingAnswer = call.gate.awaited(use) { [self] decision in
-                    counted(finish(shape, trace) { () throws(APIRefusal) in try decided(decision) })
+                let pending: PendingAnswer = call.gate.awaitedAnswer(after: use) { [self] decision in
+                    counted(finish(shape: shape, trace: trace) { () throws(APIRefusal) in try decided(decision) })
                 }
                 return .later(pending)
             }
-        } catch { return .now(counted(.refusal(error, RefusalShape(request), helpURL: helpURL, trace: trace))) }
+        } catch { return .now(counted(.refusal(error, shape: RefusalShape(request), helpURL: helpURL, trace: trace))) }
     }
 
     private func counted(_ answer: APIAnswer) -> APIAnswer {
@@ -132,22 +132,22 @@ package final class APIResponder: HTTPService {
     }
 
     private func finish(
-        _ shape: RefusalShape,
-        _ trace: TraceID,
-        _ find: () async throws(APIRefusal) -> APIAnswer
+        shape: RefusalShape,
+        trace: TraceID,
+        find: () async throws(APIRefusal) -> APIAnswer
     ) async -> APIAnswer {
         do throws(APIRefusal) { return try await find() } catch {
-            return .refusal(error, shape, helpURL: helpURL, trace: trace)
+            return .refusal(error, shape: shape, helpURL: helpURL, trace: trace)
         }
     }
 
     private func finish(
-        _ shape: RefusalShape,
-        _ trace: TraceID,
-        _ answer: () throws(APIRefusal) -> APIAnswer
+        shape: RefusalShape,
+        trace: TraceID,
+        answer: () throws(APIRefusal) -> APIAnswer
     ) -> APIAnswer {
         do throws(APIRefusal) { return try answer() } catch {
-            return .refusal(error, shape, helpURL: helpURL, trace: trace)
+            return .refusal(error, shape: shape, helpURL: helpURL, trace: trace)
         }
     }
 
@@ -164,59 +164,60 @@ package final class APIResponder: HTTPService {
     private func operate(_ call: RequestContext) throws(APIRefusal) -> Outcome {
         guard let operation = APIOperation(call.request.path) else { throw APIRefusal(.operationUnknown) }
         try operation.check(call.request.head.method)
-        let caller = try Self.authenticate(call.request, for: operation, call.snapshot)
+        let caller = try Self.authenticate(call.request, for: operation, in: call.snapshot)
         switch operation {
-        case .playback: return try playback(call, caller)
-        case .batch: return try batch(call, caller)
+        case .playback: return try playback(call, by: caller)
+        case .batch: return try batch(call, by: caller)
         case .verify: return .now(try verify(call))
-        case .revoke: return call.request.head.method == .POST ? try revoke(call, caller) : try listRevocations(call)
-        case .lift: return try lift(call, caller)
-        case .liftByID(let id): return try lift(id, call, caller)
+        case .revoke:
+            return call.request.head.method == .POST ? try revoke(call, by: caller) : try listRevocations(call)
+        case .lift: return try lift(call, by: caller)
+        case .liftByID(let id): return try lift(id, in: call, by: caller)
         case .exchange: return try exchange(call)
         case .renew: return try renew(call)
         case .explain: return .now(try explain(call))
         case .redirect: return try redirect(call)
         case .rewrite: return try rewrite(call)
-        case .sign: return try sign(call, caller)
-        case .hostedValidate: return .now(try validate(call, caller))
-        case .hostedSign: return try signHosted(call, caller)
-        case .end(let session): return try free(session, call)
+        case .sign: return try sign(call, by: caller)
+        case .hostedValidate: return .now(try validate(call, by: caller))
+        case .hostedSign: return try signHosted(call, by: caller)
+        case .end(let session): return try free(session, in: call)
         case .revocations: return .now(try export(call))
         case .policy: return try policy(call)
         case .codes: return .now(APIAnswer(shared: codes, type: "application/json", trace: call.trace))
         case .code(let code):
             guard let entry = CodeTable.entry(code, helpURL: helpURL) else { throw APIRefusal(.codeUnknown) }
             return .now(.json(entry, trace: call.trace))
-        case .catalogue(let media): return .now(try lookUp(media, call))
+        case .catalogue(let media): return .now(try lookUp(media, in: call))
         case .document:
             return .now(APIAnswer(shared: Self.document, type: "application/yaml", trace: call.trace))
         case .keys(let notation):
             guard let keys = call.snapshot.publishedKeys else { throw APIRefusal(.grantsNotConfigured) }
-            return .now(keys.answer(notation, call.request, at: call.time, trace: call.trace))
+            return .now(keys.response(notation, call.request, at: call.time, trace: call.trace))
         }
     }
 
     /// `POST /v1/playback`: decides, and consumes the token.
-    private func playback(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
-        let request = playbackRequest(try read(PlaybackBody.self, call), caller, call)
+    private func playback(_ call: RequestContext, by caller: String?) throws(APIRefusal) -> Outcome {
+        let request = playbackRequest(from: try read(PlaybackBody.self, from: call), by: caller, in: call)
         let (time, trace) = (call.time, call.trace)
-        try takeRoom(for: 1)
+        try reserveRoom(for: 1)
         switch call.gate.begin(request, at: time) {
         case .decided(let decision):
             inFlight.release(1)
-            return .now(try Self.answer(decision, call.time, trace))
+            return .now(try Self.response(to: decision, at: call.time, trace: trace))
         case .pending(let use):
             return .use(use) { [self] decision throws(APIRefusal) in
                 inFlight.release(1)
-                return try Self.answer(decision, time, trace)
+                return try Self.response(to: decision, at: time, trace: trace)
             }
         }
     }
 
-    private static func answer(
-        _ decision: Decision,
-        _ now: Timestamp,
-        _ trace: TraceID
+    private static func response(
+        to decision: Decision,
+        at now: Timestamp,
+        trace: TraceID
     ) throws(APIRefusal) -> APIAnswer {
         switch decision {
         case .allow(let allowance):
@@ -226,12 +227,14 @@ package final class APIResponder: HTTPService {
     }
 
     /// `POST /v1/playback/batch`: decides up to 100 playbacks independently.
-    private func batch(_ call: RequestContext, _ caller: String?) throws(APIRefusal) -> Outcome {
-        let requests = try read(BatchBody.self, call).playbacks.map { playbackRequest($0, caller, call) }
+    private func batch(_ call: RequestContext, by caller: String?) throws(APIRefusal) -> Outcome {
+        let requests = try read(BatchBody.self, from: call).playbacks.map {
+            playbackRequest(from: $0, by: caller, in: call)
+        }
         let (gate, time, trace) = (call.gate, call.time, call.trace)
-        try takeRoom(for: requests.count)
+        try reserveRoom(for: requests.count)
         return .later { [self] () async throws(APIRefusal) in
-            let decisions = await Self.decide(requests, gate, time)
+            let decisions = await Self.decide(requests, by: gate, at: time)
             inFlight.release(requests.count)
             let results = decisions.map { decision -> JSON in
                 switch decision {
@@ -246,7 +249,7 @@ package final class APIResponder: HTTPService {
     }
 
     /// Decides about each in a task of its own, so that other connections get their turn in between.
-    private static func decide(_ requests: [PlaybackRequest], _ gate: Gate, _ time: Timestamp) async -> [Decision] {
+    private static func decide(_ requests: [PlaybackRequest], by gate: Gate, at time: Timestamp) async -> [Decision] {
         await withTaskGroup(of: (Int, Decision).self) { group in
             for (number, request) in requests.enumerated() {
                 group.addTask { (number, await gate.decide(request, at: time)) }
@@ -257,7 +260,11 @@ package final class APIResponder: HTTPService {
         }
     }
 
-    private func playbackRequest(_ body: PlaybackBody, _ caller: String?, _ call: RequestContext) -> PlaybackRequest {
+    private func playbackRequest(
+        from body: PlaybackBody,
+        by caller: String?,
+        in call: RequestContext
+    ) -> PlaybackRequest {
         let target: PlaybackRequest.Target = body.media.map { .media($0) } ?? .path(body.path ?? "")
         return PlaybackRequest(
             target,
@@ -271,8 +278,8 @@ package final class APIResponder: HTTPService {
 
     /// `POST /v1/verify`: verifies a token and consumes nothing.
     private func verify(_ call: RequestContext) throws(APIRefusal) -> APIAnswer {
-        let body = try read(VerifyBody.self, call)
-        try takeRoom(for: 1)
+        let body = try read(VerifyBody.self, from: call)
+        try reserveRoom(for: 1)
         defer { inFlight.release(1) }
         let answer: Verification
         if let text = body.resource {
@@ -295,7 +302,7 @@ package final class APIResponder: HTTPService {
     }
 
     /// `GET /v1/catalogue/{media}`: looks up an entry.
-    private func lookUp(_ encoded: Substring, _ call: RequestContext) throws(APIRefusal) -> APIAnswer {
+    private func lookUp(_ encoded: Substring, in call: RequestContext) throws(APIRefusal) -> APIAnswer {
         guard let media = encoded.percentDecoded, let entry = call.gate.catalogue.entry(media: media) else {
             throw APIRefusal(DenyCode.unknownMedia)
         }
@@ -321,7 +328,7 @@ package final class APIResponder: HTTPService {
     private static func authenticate(
         _ request: HTTPRequest,
         for operation: APIOperation,
-        _ snapshot: LiveGate.Snapshot
+        in snapshot: CurrentGate.Snapshot
     ) throws(APIRefusal) -> String? {
         guard let scope = operation.scope else { return nil }
         // The caller was authenticated at the head of the request, unless a reload took place since.
@@ -330,8 +337,8 @@ package final class APIResponder: HTTPService {
         return try CallerAuthentication(callers: api.callers, hosts: api.hosts).authenticate(request, for: scope)
     }
 
-    package func read<Body: StrictBody>(_: Body.Type, _ call: RequestContext) throws(APIRefusal) -> Body {
-        guard APIOperation.verify.takes(call.request.first("content-type")) else {
+    package func read<Body: StrictBody>(_: Body.Type, from call: RequestContext) throws(APIRefusal) -> Body {
+        guard APIOperation.verify.accepts(call.request.first("content-type")) else {
             throw APIRefusal(.unsupportedMediaType)
         }
         let limit = min(bodyLimit, Body.largestBody)
@@ -345,8 +352,8 @@ package final class APIResponder: HTTPService {
     }
 
     /// Takes room for `count` more decisions, and refuses at once if there is not enough.
-    func takeRoom(for count: Int) throws(APIRefusal) {
-        guard inFlight.take(count) else {
+    func reserveRoom(for count: Int) throws(APIRefusal) {
+        guard inFlight.acquire(count) else {
             metrics.countOverload()
             throw APIRefusal(DenyCode.overloaded)
         }

@@ -10,22 +10,22 @@ internal import PlaybackGate
 /// The table of all codes, to which the links in refusals lead.
 enum CodeTable {
     /// Returns all codes.
-    package static func json(helpURL: String) -> JSON {
+    static func json(helpURL: String) -> JSON {
         .object([
-            ("denyCodes", .array(DenyCode.allCases.map { entry($0, helpURL) })),
-            ("requestCodes", .array(APIFault.allCases.map { entry($0, helpURL) })),
-            ("manifestCodes", .array(ManifestRefusal.allCases.map { entry($0, helpURL) })),
+            ("denyCodes", .array(DenyCode.allCases.map { entry(for: $0, helpURL: helpURL) })),
+            ("requestCodes", .array(APIFault.allCases.map { entry(for: $0, helpURL: helpURL) })),
+            ("manifestCodes", .array(ManifestRefusal.allCases.map { entry(for: $0, helpURL: helpURL) })),
         ])
     }
 
     /// Returns one code; `nil` if it is unknown.
-    package static func entry(_ code: Substring, helpURL: String) -> JSON? {
-        if let code = DenyCode(rawValue: String(code)) { return entry(code, helpURL) }
-        if let fault = APIFault(rawValue: String(code)) { return entry(fault, helpURL) }
-        return ManifestRefusal(rawValue: String(code)).map { entry($0, helpURL) }
+    static func entry(_ code: Substring, helpURL: String) -> JSON? {
+        if let code = DenyCode(rawValue: String(code)) { return entry(for: code, helpURL: helpURL) }
+        if let fault = APIFault(rawValue: String(code)) { return entry(for: fault, helpURL: helpURL) }
+        return ManifestRefusal(rawValue: String(code)).map { entry(for: $0, helpURL: helpURL) }
     }
 
-    private static func entry(_ code: DenyCode, _ helpURL: String) -> JSON {
+    private static func entry(for code: DenyCode, helpURL: String) -> JSON {
         .object([
             ("code", .string(code.rawValue)), ("status", .number(Int64(code.status.code))),
             ("action", .string(code.action.rawValue)), ("verifierStatus", .optional(code.verifierStatus?.rawValue)),
@@ -34,7 +34,7 @@ enum CodeTable {
         ])
     }
 
-    private static func entry(_ fault: APIFault, _ helpURL: String) -> JSON {
+    private static func entry(for fault: APIFault, helpURL: String) -> JSON {
         .object([
             ("code", .string(fault.rawValue)), ("status", .number(Int64(fault.status.code))),
             ("action", .string(fault.action.rawValue)), ("verifierStatus", .null),
@@ -42,7 +42,7 @@ enum CodeTable {
         ])
     }
 
-    private static func entry(_ refusal: ManifestRefusal, _ helpURL: String) -> JSON {
+    private static func entry(for refusal: ManifestRefusal, helpURL: String) -> JSON {
         .object([
             ("code", .string(refusal.rawValue)), ("status", .number(Int64(refusal.status.code))),
             ("action", .string(refusal.action.rawValue)), ("verifierStatus", .null),

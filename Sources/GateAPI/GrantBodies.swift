@@ -11,9 +11,9 @@ internal import URISigning
 
 /// A request to renew a grant.
 struct GrantBody: StrictBody {
-    package static let members = ["grant"]
+    static let members = ["grant"]
 
-    package let grant: String
+    let grant: String
 
     init(_ object: BodyObject) throws(BodyFault) {
         grant = try object.grant()
@@ -22,13 +22,13 @@ struct GrantBody: StrictBody {
 
 /// A request to exchange a grant for one of another profile.
 struct GrantExchangeBody: StrictBody {
-    package static let members = ["grant", "profile", "media", "path", "host", "client", "headers"]
+    static let members = ["grant", "profile", "media", "path", "host", "client", "headers"]
 
-    package let grant: String
-    package let profile: String
-    package let target: PlaybackRequest.Target
-    package let host: String?
-    package let player: PlaybackRequest.Player?
+    let grant: String
+    let profile: String
+    let target: PlaybackRequest.Target
+    let host: String?
+    let player: PlaybackRequest.Player?
 
     init(_ object: BodyObject) throws(BodyFault) {
         grant = try object.grant()
@@ -46,11 +46,11 @@ struct GrantExchangeBody: StrictBody {
 
 /// A request to check a grant for a request that the body describes.
 struct GrantVerifyBody: StrictBody {
-    package static let members = ["grant", "url", "method", "client", "headers", "at"]
+    static let members = ["grant", "url", "method", "client", "headers", "at"]
 
-    package let grant: String
-    package let facts: RequestFacts
-    package let time: Timestamp?
+    let grant: String
+    let facts: RequestFacts
+    let time: Timestamp?
 
     init(_ object: BodyObject) throws(BodyFault) {
         var grant = try object.grant()

@@ -55,13 +55,13 @@ package struct ListenerClient: Sendable {
         _ path: String,
         section: String,
         key: String?,
-        _ read: (ConfigurationSection) -> GateConfiguration.Listener
+        read: (ConfigurationSection) -> GateConfiguration.Listener
     ) throws(ConfigurationError) {
         self.key = key
         let file = ConfigurationFile(path: path)
         let problems = ProblemList()
         let root = try ConfigurationSection(file.text, file: file, problems: problems)
-        let listener = root.section(section, read)
+        let listener = root.section(section, read: read)
         let scheme = listener.tls == nil ? "http" : "https"
         address = listener.address.description
         switch listener.address {
@@ -70,7 +70,10 @@ package struct ListenerClient: Sendable {
         case .unix(let path): base = "\(scheme)+unix://\(path.percentEncoded)"
         case .tcp, .descriptor:
             base = ""
-            problems.add(listener.place, "\(address) cannot be asked: the port is not in the configuration")
+            problems.add(
+                at: listener.location,
+                message: "\(address) cannot be asked: the port is not in the configuration"
+            )
         }
         try problems.throwIfAny()
     }
@@ -88,7 +91,7 @@ extension ListenerClient {
     /// - Parameter size: The most bytes of the body.
     /// - Throws: ``Failure`` if no HTTP server answers, or with more bytes.
     package func get(_ path: String, upTo size: Int) async throws(Failure) -> (status: UInt, body: ByteBuffer) {
-        try await send("GET", path, nil, upTo: size)
+        try await send("GET", to: path, body: nil, upTo: size)
     }
 
     /// Sends a request.
@@ -99,8 +102,8 @@ extension ListenerClient {
     /// - Throws: ``Failure`` if no HTTP server answers, or with more bytes.
     package func send(
         _ method: String,
-        _ path: String,
-        _ body: [UInt8]?,
+        to path: String,
+        body: [UInt8]?,
         upTo size: Int
     ) async throws(Failure) -> (status: UInt, body: ByteBuffer) {
         do {

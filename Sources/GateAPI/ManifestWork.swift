@@ -39,7 +39,7 @@ package struct ManifestWork: Sendable {
             let bytes = try format.kind.rewrite(body.readableBytesUInt8Span, rules: rules)
             // A grant in each reference makes a manifest larger.
             guard bytes.count <= limit else {
-                return .failure(ManifestFault(.tooLarge, "the rewritten manifest has more than \(limit) bytes"))
+                return .failure(ManifestFault(.tooLarge, reason: "the rewritten manifest has more than \(limit) bytes"))
             }
             return .success(bytes)
         } catch { return .failure(error) }

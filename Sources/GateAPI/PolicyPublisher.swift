@@ -14,23 +14,23 @@ internal import Synchronization
 
 /// Makes the policy of the active gate, for edges that check requests by themselves.
 package final class PolicyPublisher: Sendable {
-    private let live: LiveGate
-    private let mirror: RevocationMirror?
+    private let live: CurrentGate
+    private let revocationCache: RevocationCache?
     private let made = Mutex<Edition?>(nil)
     /// The requests that wait for a change.
     let waits = ConcurrencyLimit(256)
 
     /// A policy with its tag.
     final class Edition: Sendable {
-        package let snapshot: LiveGate.Snapshot
-        package let revision: UInt64
-        package let policy: EdgeBundle
+        let snapshot: CurrentGate.Snapshot
+        let revision: UInt64
+        let policy: EdgeBundle
         /// The tag of what no part replaces.
-        package let rules: String
+        let rules: String
         /// The entity tag, with its quotes: that of the rules, and that of the parts.
-        package let tag: String
+        let tag: String
 
-        init(_ snapshot: LiveGate.Snapshot, _ revision: UInt64, _ policy: EdgeBundle) {
+        init(snapshot: CurrentGate.Snapshot, revision: UInt64, policy: EdgeBundle) {
             self.snapshot = snapshot
             self.revision = revision
             self.policy = policy
@@ -47,17 +47,17 @@ package final class PolicyPublisher: Sendable {
         private static func digest(_ text: [UInt8]) -> String { Array(SHA256.digest(text).prefix(12)).hexadecimal }
     }
 
-    init(_ live: LiveGate, mirror: RevocationMirror?) {
+    init(_ live: CurrentGate, revocationCache: RevocationCache?) {
         self.live = live
-        self.mirror = mirror
+        self.revocationCache = revocationCache
     }
 
     /// True if the revocations are not known: a policy without them would allow what was revoked.
-    var isBlind: Bool { mirror.map { !$0.isRecent() } ?? false }
+    var isBlind: Bool { revocationCache.map { !$0.isRecent() } ?? false }
 
     /// True if there may be another edition.
     func isOutdated(_ edition: Edition) -> Bool {
-        edition.snapshot !== live.current || edition.revision != mirror?.revision ?? 0
+        edition.snapshot !== live.current || edition.revision != revocationCache?.revision ?? 0
     }
 
     /// Returns the present policy.
@@ -65,16 +65,16 @@ package final class PolicyPublisher: Sendable {
         let known = made.withLock { $0 }
         if let known, !isOutdated(known) { return known }
         // The number is read first: what is revoked meanwhile makes another edition.
-        let (snapshot, revision) = (live.current, mirror?.revision ?? 0)
+        let (snapshot, revision) = (live.current, revocationCache?.revision ?? 0)
         let gate = snapshot.gate
         let policy = EdgeBundle(
             of: gate,
-            revokedBy: mirror,
+            revokedBy: revocationCache,
             subjectKey: gate.grants?.subjectKey,
             goodFor: snapshot.configuration.api.policyGoodFor,
             at: now
         )
-        let edition = Edition(snapshot, revision, policy)
+        let edition = Edition(snapshot: snapshot, revision: revision, policy: policy)
         made.withLock { $0 = edition }
         return edition
     }
@@ -83,12 +83,12 @@ package final class PolicyPublisher: Sendable {
 /// The parameters of `GET /v1/policy`.
 struct PolicyQuery {
     /// The longest wait for a change.
-    package static let longestWait = 55
+    static let longestWait = 55
 
     /// The wait for a change, in seconds.
-    package private(set) var wait = 0
+    private(set) var wait = 0
     /// The parts to answer with if nothing else has changed; `nil` for the whole policy.
-    package private(set) var parts: Set<EdgeBundle.Part>?
+    private(set) var parts: Set<EdgeBundle.Part>?
 
     /// Reads the query of a target; `nil` if it has anything else.
     init?(target: String) {

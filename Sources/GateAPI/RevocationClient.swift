@@ -35,32 +35,34 @@ package struct RevocationClient: Sendable {
     /// - Parameter members: The members of the body of `POST /v1/revocations`.
     /// - Throws: `ListenerClient.Failure` if no gate answers.
     package func add(_ members: [JSON.Member]) async throws(ListenerClient.Failure) -> Answer {
-        try await send("POST", "/v1/revocations", .object(members))
+        try await send("POST", to: "/v1/revocations", body: .object(members))
     }
 
     /// Lists the newest revocations in force.
     ///
     /// - Throws: `ListenerClient.Failure` if no gate answers.
-    package func list() async throws(ListenerClient.Failure) -> Answer { try await send("GET", "/v1/revocations", nil) }
+    package func list() async throws(ListenerClient.Failure) -> Answer {
+        try await send("GET", to: "/v1/revocations", body: nil)
+    }
 
     /// Lifts the revocation of a subject.
     ///
     /// - Parameter members: The member that names the subject, as in the body of `POST /v1/revocations`.
     /// - Throws: `ListenerClient.Failure` if no gate answers.
     package func lift(_ members: [JSON.Member]) async throws(ListenerClient.Failure) -> Answer {
-        try await send("POST", "/v1/revocations/lift", .object(members))
+        try await send("POST", to: "/v1/revocations/lift", body: .object(members))
     }
 
     /// Lifts the revocation with an id, as the list has it.
     ///
     /// - Throws: `ListenerClient.Failure` if no gate answers.
     package func lift(id: String) async throws(ListenerClient.Failure) -> Answer {
-        try await send("DELETE", "/v1/revocations/\(id)", nil)
+        try await send("DELETE", to: "/v1/revocations/\(id)", body: nil)
     }
 
-    private func send(_ method: String, _ path: String, _ body: JSON?) async throws(ListenerClient.Failure) -> Answer {
+    private func send(_ method: String, to path: String, body: JSON?) async throws(ListenerClient.Failure) -> Answer {
         let sent = body.map { [UInt8]($0.line.utf8) }
-        let (status, bytes) = try await client.send(method, path, sent, upTo: 1 << 20)
+        let (status, bytes) = try await client.send(method, to: path, body: sent, upTo: 1 << 20)
         let limits = JSONLimits(depth: 4, members: 64, elements: 2000)
         guard let answer = try? JSONReader.read(bytes.readableBytesUInt8Span, limits: limits) else {
             throw ListenerClient.Failure(reason: "the answer, with status \(status), is not that of a gate")

@@ -10,10 +10,10 @@ internal import ReplayStores
 /// The parameters of `GET /v1/revocations/export`.
 struct RevocationExport {
     /// The maximum number of subjects in an answer.
-    package static let limit = 10_000
+    static let limit = 10_000
 
     /// The tag after which the list begins; `nil` for its beginning.
-    package let after: SubjectTag?
+    let after: SubjectTag?
 
     /// Reads the query of a target: nothing, or `after` with the tag of a line. Returns `nil` for any other.
     init?(target: String) {
@@ -34,14 +34,14 @@ extension APIResponder {
     ///
     /// An answer has at most ``RevocationExport/limit`` subjects. If there are more, `Link` (RFC 8288) names the next one.
     func export(_ call: RequestContext) throws(APIRefusal) -> APIAnswer {
-        guard let mirror else { throw APIRefusal(.revocationsNotExported) }
+        guard let revocationCache else { throw APIRefusal(.revocationsNotExported) }
         guard let export = RevocationExport(target: call.request.head.uri) else {
             throw APIRefusal(.invalidRequest, details: "the only parameter is after, with the tag of a line")
         }
         // An incomplete list would allow what was revoked.
-        guard mirror.isRecent() else { throw APIRefusal(DenyCode.replayStoreUnavailable) }
+        guard revocationCache.isRecent() else { throw APIRefusal(DenyCode.replayStoreUnavailable) }
         var text: [UInt8] = []
-        let last = mirror.list(after: export.after, limit: RevocationExport.limit, into: &text)
+        let last = revocationCache.list(after: export.after, limit: RevocationExport.limit, into: &text)
         var answer = APIAnswer(text, type: "text/plain; charset=utf-8", trace: call.trace)
         if let last {
             answer.more.append(("Link", "</v1/revocations/export?after=\(last.hexadecimal)>; rel=\"next\""))

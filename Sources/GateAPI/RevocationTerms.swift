@@ -66,11 +66,14 @@ extension Gate {
     }
 
     /// Records a revocation, also for the grants of this process.
-    package func keep(_ revocation: Revocation, _ mirror: RevocationMirror?, at now: Timestamp) async throws(APIRefusal)
-    {
+    package func record(
+        _ revocation: Revocation,
+        cache revocationCache: RevocationCache?,
+        at now: Timestamp
+    ) async throws(APIRefusal) {
         do throws(ReplayStoreError) { try await record(revocation, at: now) } catch {
             throw error.code == .full ? APIRefusal(.revocationsFull) : APIRefusal(DenyCode.replayStoreUnavailable)
         }
-        mirror?.add(revocation, at: now)
+        revocationCache?.add(revocation, at: now)
     }
 }

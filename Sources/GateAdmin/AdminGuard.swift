@@ -13,13 +13,13 @@ internal import PlaybackGate
 /// that a form cannot set, or come from a page of this listener.
 struct AdminGuard {
     /// The names of the listener, in the form of ``HostName``.
-    package let hosts: [String]
+    let hosts: [String]
 
     /// The header field that a request must have to change state.
-    package static let header = "X-Playgate-Request"
+    static let header = "X-Playgate-Request"
 
     /// Returns the reason to refuse a request; `nil` if it is allowed.
-    package func refusal(_ request: HTTPRequest) -> String? {
+    func refusal(_ request: HTTPRequest) -> String? {
         let headers = request.head.headers
         if request.isOverUnixSocket { return nil }
         guard HostGuard(hosts: hosts).admits(request) else {

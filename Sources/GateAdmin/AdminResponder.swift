@@ -15,7 +15,7 @@ package import Telemetry
 
 /// The admin endpoints: health, readiness, metrics, configuration, reload and the operator page.
 package struct AdminResponder: HTTPService {
-    package let live: LiveGate
+    package let live: CurrentGate
     /// Reloads the configuration; returns the error if the previous one stays active.
     package let reload: @Sendable () async -> ConfigurationError?
     package let registry: PrometheusRegistry
@@ -26,7 +26,7 @@ package struct AdminResponder: HTTPService {
 
     /// Creates a value of its members.
     package init(
-        live: LiveGate,
+        live: CurrentGate,
         reload: @escaping @Sendable () async -> ConfigurationError?,
         registry: PrometheusRegistry,
         gauges: ServiceGauges,
@@ -43,7 +43,7 @@ package struct AdminResponder: HTTPService {
         self.clock = clock
     }
 
-    package func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception {
+    package func receive(_ head: HTTPRequestHead, on connection: HTTPConnection) -> HTTPReception {
         let request = HTTPRequest(head: head, connection: connection)
         guard OperatorPage.covers(request.path), refusal(request) == nil else { return .answer }
         return page.receive(request)
@@ -53,26 +53,26 @@ package struct AdminResponder: HTTPService {
         AdminGuard(hosts: live.current.configuration.adminHosts).refusal(request)
     }
 
-    package func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
-        output.write(answer(request))
+    package func respond(to request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        output.write(reply(to: request))
     }
 
-    private func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
+    private func reply(to request: HTTPRequest) -> HTTPReply<APIAnswer> {
         let path = request.path
         let method = request.head.method
         let isRead = method == .GET || method == .HEAD
         if let reason = refusal(request) {
             return .now(.json(.object([("error", .string(reason))]), status: .forbidden, trace: nil))
         }
-        if OperatorPage.covers(path) { return page.answer(request) }
+        if OperatorPage.covers(path) { return page.reply(to: request) }
         switch path {
         case "/livez" where isRead: return .now(.json(.object([("live", .bool(true))]), trace: nil))
         case "/readyz" where isRead: return .later(.task { await readiness() })
         case "/metrics" where isRead: return .later(.task { await metrics() })
         case "/config" where isRead: return .now(.json(live.current.configuration.effective, trace: nil))
         case "/reload" where method == .POST: return .later(.task { await reloadResult() })
-        case "/.well-known/jwks.json" where isRead: return .now(publishedKeys(.jwkSet, request))
-        case "/.well-known/cose-keys" where isRead: return .now(publishedKeys(.coseKeySet, request))
+        case "/.well-known/jwks.json" where isRead: return .now(publishedKeys(in: .jwkSet, for: request))
+        case "/.well-known/cose-keys" where isRead: return .now(publishedKeys(in: .coseKeySet, for: request))
         case "/livez", "/readyz", "/metrics", "/config", "/.well-known/jwks.json", "/.well-known/cose-keys":
             return .now(wrongMethod("GET, HEAD"))
         case "/reload": return .now(wrongMethod("POST"))
@@ -81,12 +81,12 @@ package struct AdminResponder: HTTPService {
         }
     }
 
-    private func publishedKeys(_ notation: KeySetNotation, _ request: HTTPRequest) -> APIAnswer {
+    private func publishedKeys(in notation: KeySetNotation, for request: HTTPRequest) -> APIAnswer {
         guard let keys = live.current.publishedKeys else {
             let error = JSON.string("this gate issues and accepts no grants")
             return .json(.object([("error", error)]), status: .notFound, trace: nil)
         }
-        return keys.answer(notation, request, at: clock(), trace: nil)
+        return keys.response(notation, request, at: clock(), trace: nil)
     }
 
     private func wrongMethod(_ allow: String) -> APIAnswer {
@@ -104,7 +104,7 @@ package struct AdminResponder: HTTPService {
 
     private func metrics() async -> APIAnswer {
         let report = await state.report(within: Self.longestScrape)
-        let text = registry.text(gauges: gauges.values(live.current, report, at: clock()))
+        let text = registry.text(gauges: gauges.values(of: live.current, report: report, at: clock()))
         return APIAnswer([UInt8](text.utf8), type: "text/plain; version=0.0.4; charset=utf-8")
     }
 

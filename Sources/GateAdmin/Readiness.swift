@@ -14,23 +14,23 @@ package import Telemetry
 /// The readiness of the service: it is ready if a key is valid now, the store answers, revocations of grants are known, every
 /// key set is there, the catalogue is not empty, and every listener has room for a connection.
 package struct Readiness: Sendable {
-    package let live: LiveGate
+    package let live: CurrentGate
     package let keySets: KeySetKeeper
-    package let places: [ConnectionPlaces]
+    package let connectionLimits: [ConnectionLimit]
     package let reloads: ReloadCounts
     package let clock: @Sendable () -> Timestamp
 
     /// Creates a value of its members.
     package init(
-        live: LiveGate,
+        live: CurrentGate,
         keySets: KeySetKeeper,
-        places: [ConnectionPlaces],
+        connectionLimits: [ConnectionLimit],
         reloads: ReloadCounts,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.live = live
         self.keySets = keySets
-        self.places = places
+        self.connectionLimits = connectionLimits
         self.reloads = reloads
         self.clock = clock
     }
@@ -63,7 +63,7 @@ package struct Readiness: Sendable {
             report.isStoreUp = false
             report.faults.append(("store", .string("\(gate.store.name): \(error)")))
         }
-        if let grants = gate.grants, !grants.isMirrorRecent {
+        if let grants = gate.grants, !grants.areRevocationsRecent {
             report.faults.append(("revocations", .string("they were not read for 30 s: every grant is refused")))
         }
         let missing = keySets.missing(at: now)
@@ -73,8 +73,8 @@ package struct Readiness: Sendable {
             )
         }
         if gate.catalogue.count == 0 { report.faults.append(("catalogue", .string("the catalogue is empty"))) }
-        for places in places where places.isFull && !report.faults.contains(where: { $0.0 == places.listener }) {
-            report.faults.append((places.listener, .string("all \(places.limit) connections are open")))
+        for limit in connectionLimits where limit.isFull && !report.faults.contains(where: { $0.0 == limit.listener }) {
+            report.faults.append((limit.listener, .string("all \(limit.limit) connections are open")))
         }
         return report
     }

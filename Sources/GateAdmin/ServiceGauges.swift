@@ -15,8 +15,8 @@ package struct ServiceGauges: Sendable {
     package let inFlight: ConcurrencyLimit
     package let reloads: ReloadCounts
     package let sink: LogSink
-    package let places: [ConnectionPlaces]
-    package let mirror: RevocationMirror?
+    package let connectionLimits: [ConnectionLimit]
+    package let revocationCache: RevocationCache?
     package let keySets: KeySetKeeper
 
     /// Creates a value of its members.
@@ -24,21 +24,21 @@ package struct ServiceGauges: Sendable {
         inFlight: ConcurrencyLimit,
         reloads: ReloadCounts,
         sink: LogSink,
-        places: [ConnectionPlaces],
-        mirror: RevocationMirror?,
+        connectionLimits: [ConnectionLimit],
+        revocationCache: RevocationCache?,
         keySets: KeySetKeeper
     ) {
         self.inFlight = inFlight
         self.reloads = reloads
         self.sink = sink
-        self.places = places
-        self.mirror = mirror
+        self.connectionLimits = connectionLimits
+        self.revocationCache = revocationCache
         self.keySets = keySets
     }
 
     package func values(
-        _ snapshot: LiveGate.Snapshot,
-        _ report: Readiness.Report,
+        of snapshot: CurrentGate.Snapshot,
+        report: Readiness.Report,
         at now: Timestamp
     ) -> [PrometheusGauge] {
         let gate = snapshot.gate
@@ -77,7 +77,7 @@ package struct ServiceGauges: Sendable {
         ]
     }
 
-    package func catalogue(_ snapshot: LiveGate.Snapshot, at now: Timestamp) -> [PrometheusGauge] {
+    package func catalogue(_ snapshot: CurrentGate.Snapshot, at now: Timestamp) -> [PrometheusGauge] {
         [
             PrometheusGauge(
                 name: "playgate_catalogue_entries",
@@ -131,13 +131,13 @@ package struct ServiceGauges: Sendable {
     private var connections: [PrometheusGauge] {
         // A listener with several addresses has places for each.
         var names: [String] = []
-        for places in places where !names.contains(places.listener) { names.append(places.listener) }
+        for limit in connectionLimits where !names.contains(limit.listener) { names.append(limit.listener) }
         return names.map { name in
             PrometheusGauge(
                 name: "playgate_connections_open",
                 help: "Open connections.",
                 labels: [("listener", name)],
-                value: Double(places.reduce(0) { $0 + ($1.listener == name ? $1.count : 0) })
+                value: Double(connectionLimits.reduce(0) { $0 + ($1.listener == name ? $1.count : 0) })
             )
         }
     }
@@ -173,17 +173,17 @@ package struct ServiceGauges: Sendable {
     }
 
     package var revocations: [PrometheusGauge] {
-        guard let mirror else { return [] }
+        guard let revocationCache else { return [] }
         return [
             PrometheusGauge(
                 name: "playgate_revocation_mirror_entries",
                 help: "Revocations that are mirrored for grants.",
-                value: Double(mirror.count)
+                value: Double(revocationCache.count)
             ),
             PrometheusGauge(
                 name: "playgate_revocation_mirror_age_seconds",
                 help: "Time since the mirror of revocations was refreshed; +Inf if it is incomplete.",
-                value: mirror.age()?.seconds ?? .infinity
+                value: revocationCache.age()?.seconds ?? .infinity
             ),
         ]
     }
@@ -214,7 +214,7 @@ package struct ServiceGauges: Sendable {
         guard let statistics = cache?.statistics else { return [] }
         return Self.lookups(
             "playgate_cache_lookups_total",
-            "Lookups in the cache of authenticated tokens.",
+            help: "Lookups in the cache of authenticated tokens.",
             hits: statistics.hits,
             forgedHits: statistics.forgedHits,
             misses: statistics.misses
@@ -227,11 +227,11 @@ package struct ServiceGauges: Sendable {
         ]
     }
 
-    private func grantCache(_ grants: GrantAuthority?) -> [PrometheusGauge] {
+    private func grantCache(_ grants: GrantService?) -> [PrometheusGauge] {
         guard let lookups = grants?.cacheLookUps else { return [] }
         return Self.lookups(
             "playgate_grant_cache_lookups_total",
-            "Lookups in the cache of authentic grants.",
+            help: "Lookups in the cache of authentic grants.",
             hits: lookups.hits,
             forgedHits: lookups.forgedHits,
             misses: lookups.misses
@@ -252,7 +252,7 @@ package struct ServiceGauges: Sendable {
 
     private static func lookups(
         _ name: String,
-        _ help: String,
+        help: String,
         hits: Int,
         forgedHits: Int,
         misses: Int

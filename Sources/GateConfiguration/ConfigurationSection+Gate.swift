@@ -9,7 +9,10 @@ extension ConfigurationSection {
     package func requestor(default fallback: String?) -> String? {
         let requestor = optionalString("requestor") ?? fallback
         if requestor?.isEmpty ?? true {
-            note("requestor", "requestor is missing: set it here, or for all entries at the top of the file")
+            note(
+                at: "requestor",
+                message: "requestor is missing: set it here, or for all entries at the top of the file"
+            )
         }
         return requestor
     }
@@ -20,7 +23,7 @@ extension ConfigurationSection {
     func hostNames(_ key: String) -> [HostName] {
         (strings(key) ?? []).compactMap { name in
             if let host = HostName(name[...]), host.text.utf8.elementsEqual(name.lowercased().utf8) { return host }
-            note(key, "\(name) must be a host without a port, such as live.example.com")
+            note(at: key, message: "\(name) must be a host without a port, such as live.example.com")
             return nil
         }
     }

@@ -16,7 +16,7 @@ package enum EdgeDialect: String, CaseIterable, Sendable {
     case envoy
     /// Traffic Server's `authproxy`: the original target after the endpoint, by a remap rule of its own.
     case ats
-    /// HAProxy's stream processing offload: the facts are arguments of a message on a listener of its own. ``SPOEQuestion``
+    /// HAProxy's stream processing offload: the facts are arguments of a message on a listener of its own. ``SPOERequest``
     /// states them in fields whose names begin with a colon, which no field of a client can have.
     case spoe
     /// Envoy's gRPC `ext_authz`: the facts of the client's request in a message, on a listener of its own.

@@ -21,16 +21,16 @@ package struct FileStamps: Equatable, Sendable {
     /// Takes the stamps of the files as they are now.
     package init(_ configuration: GateConfiguration) {
         let own = configuration.file.stamp.flatMap { _ in FileStamp(configuration.file.path) }
-        self.init(configuration, own) { FileStamp($0.path) }
+        self.init(configuration, own: own) { FileStamp($0.path) }
     }
 
     /// Takes the stamps before the files that `configuration` names are read. The stamp of the configuration file itself is
     /// from before its own reading.
     package init(before configuration: GateConfiguration) {
-        self.init(configuration, configuration.file.stamp) { $0.stamp }
+        self.init(configuration, own: configuration.file.stamp) { $0.stamp }
     }
 
-    private init(_ configuration: GateConfiguration, _ own: FileStamp?, _ stamp: (Secret.File) -> FileStamp?) {
+    private init(_ configuration: GateConfiguration, own: FileStamp?, stamp: (Secret.File) -> FileStamp?) {
         var stamps: [String: FileStamp] = [:]
         for file in configuration.namedFiles { stamps[file.value] = FileStamp(file.value) }
         // Keys were read with the configuration, and have stamps from before that.

@@ -10,19 +10,23 @@ extension GateConfiguration.API {
     package init(_ section: ConfigurationSection) {
         let listener = GateConfiguration.Listener(section, default: .tcp(host: "127.0.0.1", port: 8080))
         let isOpen = section.bool("open", default: false)
-        let callers = Caller.list(section, listener, scopes: Scope.ofAPI)
+        let callers = Caller.list(in: section, of: listener, scopes: Scope.ofAPI)
         if isOpen {
-            if !callers.isEmpty { section.note("open", "must be false if there are keys or clientCertificates") }
+            if !callers.isEmpty {
+                section.note(at: "open", message: "must be false if there are keys or clientCertificates")
+            }
             if !listener.address.isLocal {
                 section.note(
-                    "open",
-                    "is allowed only on loopback addresses and unix sockets; create keys with: playgate keys api NAME"
+                    at: "open",
+                    message:
+                        "is allowed only on loopback addresses and unix sockets; create keys with: playgate keys api NAME"
                 )
             }
         } else if callers.isEmpty, !section.isFaulty {
             section.note(
-                "keys",
-                "no caller is allowed: add keys (playgate keys api NAME) or clientCertificates, or open: true on loopback"
+                at: "keys",
+                message:
+                    "no caller is allowed: add keys (playgate keys api NAME) or clientCertificates, or open: true on loopback"
             )
         }
         self.listener = listener
@@ -51,24 +55,29 @@ extension GateConfiguration.API {
 extension Caller {
     /// Reads the callers of a listener: `keys` and `clientCertificates`.
     package static func list(
-        _ section: ConfigurationSection,
-        _ listener: GateConfiguration.Listener,
+        in section: ConfigurationSection,
+        of listener: GateConfiguration.Listener,
         scopes: [Scope]
     ) -> [Caller] {
-        let keys = section.list("keys") { Caller($0, scopes) { .key(sha256: $0) } }
-        let certificates = section.list("clientCertificates") { Caller($0, scopes) { .certificate(sha256: $0) } }
+        let keys = section.list("keys") { Caller($0, scopes: scopes) { .key(sha256: $0) } }
+        let certificates = section.list("clientCertificates") {
+            Caller($0, scopes: scopes) { .certificate(sha256: $0) }
+        }
         if !certificates.isEmpty, listener.tls?.clientAuthorities == nil {
-            section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
+            section.note(
+                at: "clientCertificates",
+                message: "requires tls.clientAuthorities to request client certificates"
+            )
         }
         let callers = keys + certificates
         let names = callers.map(\.name)
         if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
-            section.note("keys", "two callers have the name \(twice)")
+            section.note(at: "keys", message: "two callers have the name \(twice)")
         }
         return callers
     }
 
-    private init(_ section: ConfigurationSection, _ known: [Scope], _ credential: ([UInt8]) -> Credential) {
+    private init(_ section: ConfigurationSection, scopes known: [Scope], credential: ([UInt8]) -> Credential) {
         let digestKey = "sha256"
         name = section.requiredString("name")
         resources = known.contains(.tvs) ? section.strings("resources") : nil
@@ -78,18 +87,20 @@ extension Caller {
             }
             return fingerprint.bytes
         }
-        if !section.has(digestKey) { section.note(digestKey, "\(digestKey) is missing") }
+        if !section.has(digestKey) { section.note(at: digestKey, message: "\(digestKey) is missing") }
         self.credential = credential(digest)
         var scopes: Set<Scope> = []
         for name in section.strings("scopes") ?? [] {
             guard let scope = Scope(rawValue: name), known.contains(scope) else {
                 let names = known.map(\.rawValue).joined(separator: ", ")
-                section.note("scopes", "\(name) is not a scope; known: \(names)")
+                section.note(at: "scopes", message: "\(name) is not a scope; known: \(names)")
                 continue
             }
             scopes.insert(scope)
         }
-        if !section.has("scopes") { section.note("scopes", "scopes is missing: name the allowed operations") }
+        if !section.has("scopes") {
+            section.note(at: "scopes", message: "scopes is missing: name the allowed operations")
+        }
         self.scopes = scopes
     }
 }

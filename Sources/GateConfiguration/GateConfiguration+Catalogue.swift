@@ -11,19 +11,19 @@ extension GateConfiguration.Catalogue {
     package init(_ section: ConfigurationSection, requestor: String?, profiles: [GrantProfile]) {
         var tokens: [PlaybackGate.Catalogue.Entry: [TokenSource]] = [:]
         entries = section.list("entries") { entry in
-            let value = PlaybackGate.Catalogue.Entry.read(entry, requestor: requestor, profiles)
-            let own = entry.has("tokens") ? entry.list("tokens", TokenSource.read).compactMap { $0 } : nil
+            let value = PlaybackGate.Catalogue.Entry.read(from: entry, requestor: requestor, profiles: profiles)
+            let own = entry.has("tokens") ? entry.list("tokens", read: TokenSource.read).compactMap { $0 } : nil
             if let own, let value { tokens[value] = own }
-            return Located(value: value, place: entry.place)
-        }.compactMap { located in located.value.map { Located(value: $0, place: located.place) } }
+            return Located(value: value, location: entry.location)
+        }.compactMap { located in located.value.map { Located(value: $0, location: located.location) } }
         self.tokens = tokens
-        feeds = section.list("feeds") { Feed($0, requestor: requestor, profiles) }
+        feeds = section.list("feeds") { Feed($0, requestor: requestor, profiles: profiles) }
     }
 }
 
 extension GateConfiguration.Catalogue.Feed {
-    fileprivate init(_ section: ConfigurationSection, requestor: String?, _ profiles: [GrantProfile]) {
-        file = Located(value: section.requiredPath("file"), place: section.place("file"))
+    fileprivate init(_ section: ConfigurationSection, requestor: String?, profiles: [GrantProfile]) {
+        file = Located(value: section.requiredPath("file"), location: section.location("file"))
         self.requestor = section.requestor(default: requestor) ?? ""
         channel = section.optionalString("channel")
         paths = section.choice("paths", default: FeedPathScope.file)
@@ -34,9 +34,9 @@ extension GateConfiguration.Catalogue.Feed {
 extension PlaybackGate.Catalogue.Entry {
     /// Reads an entry; `nil` if it has no valid key or resource.
     fileprivate static func read(
-        _ section: ConfigurationSection,
+        from section: ConfigurationSection,
         requestor: String?,
-        _ profiles: [GrantProfile]
+        profiles: [GrantProfile]
     ) -> Self? {
         let isShadow = section.bool("shadow", default: false)
         let isProtected = section.bool("protected", default: true)
@@ -44,18 +44,21 @@ extension PlaybackGate.Catalogue.Entry {
         let (methods, hosts) = (readMethods(section), readHosts(section))
         guard isProtected else {
             if section.optionalString("resource") != nil {
-                section.note("resource", "must be absent if protected is false")
+                section.note(at: "resource", message: "must be absent if protected is false")
             }
             return key.map { Self(key: $0, protection: .none, isShadow: isShadow, methods: methods, hosts: hosts) }
         }
         let requestor = section.requestor(default: requestor) ?? ""
         guard section.has("resource") else {
-            section.note("resource", "resource is missing: name the required resource, or set protected: false")
+            section.note(
+                at: "resource",
+                message: "resource is missing: name the required resource, or set protected: false"
+            )
             return nil
         }
         let resource: MediaResource? = section.parsed("resource", default: nil) { try MediaResource($0) }
         let use = section.choice("use", default: Use.once)
-        let grants = readGrants(section, use, profiles)
+        let grants = readGrants(from: section, use: use, profiles: profiles)
         guard let key, let resource else { return nil }
         return Self(
             key: key,
@@ -70,12 +73,12 @@ extension PlaybackGate.Catalogue.Entry {
 
     /// Reads the grants of an entry: the names of profiles, and what they open.
     private static func readGrants(
-        _ section: ConfigurationSection,
-        _ use: Use,
-        _ profiles: [GrantProfile]
+        from section: ConfigurationSection,
+        use: Use,
+        profiles: [GrantProfile]
     ) -> GrantTerms? {
         guard let named = section.profiles(profiles) else {
-            if use == .grant { section.note("use", "grant requires the name of a profile: grant: NAME") }
+            if use == .grant { section.note(at: "use", message: "grant requires the name of a profile: grant: NAME") }
             return nil
         }
         var terms = GrantTerms(named)
@@ -90,7 +93,7 @@ extension PlaybackGate.Catalogue.Entry {
             return text
         }
         guard section.has("media") else { return terms }
-        if use == .grant { section.note("use", "grant requires path: edges ask for paths") }
+        if use == .grant { section.note(at: "use", message: "grant requires path: edges ask for paths") }
         if terms.scope == nil, let manifest = terms.manifest, let slash = manifest.utf8.lastIndex(of: UInt8(ascii: "/"))
         {
             let folder = String(manifest[...slash])
@@ -99,8 +102,8 @@ extension PlaybackGate.Catalogue.Entry {
         let hasScope = named.allSatisfy { $0.rules.scope != .folder }
         if terms.scope == nil, !hasScope, !section.isFaulty {
             section.note(
-                "grant",
-                terms.manifest == nil
+                at: "grant",
+                message: terms.manifest == nil
                     ? "requires scope or manifest here, since a media id is no path"
                     : "requires scope here, since the manifest lies in the root: say scope: / if grants may open every path"
             )
@@ -110,21 +113,23 @@ extension PlaybackGate.Catalogue.Entry {
 
     private static func readMethods(_ section: ConfigurationSection) -> [PlaybackRequest.Method] {
         guard let names = section.strings("methods") else { return [.get, .head] }
-        if names.isEmpty { section.note("methods", "must name at least one method; omit it for GET and HEAD") }
+        if names.isEmpty {
+            section.note(at: "methods", message: "must name at least one method; omit it for GET and HEAD")
+        }
         return names.compactMap { name in
             if let method = PlaybackRequest.Method(rawValue: name), method != .other { return method }
             let known = PlaybackRequest.Method.allCases.map(\.rawValue).filter { !$0.isEmpty }.joined(separator: ", ")
-            section.note("methods", "\(name) is not a supported method; supported: \(known)")
+            section.note(at: "methods", message: "\(name) is not a supported method; supported: \(known)")
             return nil
         }
     }
 
     private static func readHosts(_ section: ConfigurationSection) -> [HostName] {
         guard section.has("hosts") else { return section.hostNames("hosts") }
-        if section.has("media") { section.note("hosts", "requires path: a media id has no host") }
+        if section.has("media") { section.note(at: "hosts", message: "requires path: a media id has no host") }
         let hosts = section.hostNames("hosts")
         // An empty list would match every host.
-        if hosts.isEmpty, !section.isFaulty { section.note("hosts", "must name at least one host") }
+        if hosts.isEmpty, !section.isFaulty { section.note(at: "hosts", message: "must name at least one host") }
         return hosts
     }
 
@@ -133,11 +138,14 @@ extension PlaybackGate.Catalogue.Entry {
         let media = section.optionalString("media")
         switch (media, section.has("path")) {
         case (let media?, false):
-            if media.isEmpty { section.note("media", "must not be empty") }
+            if media.isEmpty { section.note(at: "media", message: "must not be empty") }
             return .media(media)
         case (nil, true): return pattern.map { .path($0) }
         default:
-            section.note("media", "exactly one of media (an id) and path (a path, a folder/ or a glob) is required")
+            section.note(
+                at: "media",
+                message: "exactly one of media (an id) and path (a path, a folder/ or a glob) is required"
+            )
             return nil
         }
     }
@@ -151,7 +159,10 @@ extension ConfigurationSection {
             let profile = known.first { $0.name == name }
             if profile == nil {
                 let all = known.map(\.name).joined(separator: ", ")
-                note("grant", known.isEmpty ? "requires the section grants" : "no profile \(name); known: \(all)")
+                note(
+                    at: "grant",
+                    message: known.isEmpty ? "requires the section grants" : "no profile \(name); known: \(all)"
+                )
             }
             return profile
         }

@@ -15,24 +15,27 @@ extension GateConfiguration.Edge {
         profiles: [GrantProfile]
     ) {
         let all = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8081))
-        offloads = all.first.map { GateConfiguration.Listener.list(section, "spoe", like: $0) } ?? []
+        offloads = all.first.map { GateConfiguration.Listener.list(in: section, key: "spoe", like: $0) } ?? []
         // Whoever only wants HAProxy gets no other listener.
         listeners = offloads.isEmpty || section.has("listen") ? all : []
         peers = TrustedPeers(section)
         if !peers.certificates.isEmpty, all.first?.tls?.clientAuthorities == nil {
-            section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
+            section.note(
+                at: "clientCertificates",
+                message: "requires tls.clientAuthorities to request client certificates"
+            )
         }
-        grpc = section.optionalSection("grpc", GateConfiguration.Listener.overGRPC) ?? []
+        grpc = section.optionalSection("grpc", read: GateConfiguration.Listener.overGRPC) ?? []
         if !peers.certificates.isEmpty, let tls = grpc.first?.tls, tls.clientAuthorities == nil {
-            section.note("grpc", "clientCertificates requires tls.clientAuthorities here too")
+            section.note(at: "grpc", message: "clientCertificates requires tls.clientAuthorities here too")
         }
         let answering = EdgeDialect.allCases.filter { $0.endpoint != nil }
-        dialects = EdgeDialect.readSet("dialects", section, of: answering, default: answering)
+        dialects = EdgeDialect.readSet("dialects", from: section, of: answering, default: answering)
         if !offloads.isEmpty { dialects.insert(.spoe) }
         if !grpc.isEmpty { dialects.insert(.grpc) }
         redirects = EdgeDialect.readSet(
             "redirects",
-            section,
+            from: section,
             of: EdgeDialect.allCases.filter(\.row.passesRedirects),
             default: []
         )
@@ -62,27 +65,32 @@ extension ForwardedFor {
             section.optionalSection("forwardedFor") { section in
                 let named = section.strings("networks")
                 guard section.has("hops") == section.has("networks") else {
-                    if let named { return .networks(Self.networks(named, section)) }
+                    if let named { return .networks(Self.networks(named, in: section)) }
                     return .hops(section.integer("hops", in: 1...16, default: 1))
                 }
-                section.note("hops", "exactly one of hops and networks is required")
+                section.note(at: "hops", message: "exactly one of hops and networks is required")
                 return .oneAddress
             } ?? .oneAddress
     }
 
-    private static func networks(_ named: [String], _ section: ConfigurationSection) -> [IPNetwork] {
-        if named.isEmpty, !section.isFaulty { section.note("networks", "must name at least one, such as 10.0.0.0/8") }
-        return section.networks("networks", named)
+    private static func networks(_ named: [String], in section: ConfigurationSection) -> [IPNetwork] {
+        if named.isEmpty, !section.isFaulty {
+            section.note(at: "networks", message: "must name at least one, such as 10.0.0.0/8")
+        }
+        return section.networks("networks", texts: named)
     }
 }
 
 extension ConfigurationSection {
     /// Reads the texts of a key as networks. Each that is none is noted.
-    fileprivate func networks(_ key: String, _ texts: [String]) -> [IPNetwork] {
+    fileprivate func networks(_ key: String, texts: [String]) -> [IPNetwork] {
         texts.compactMap { text in
             let network = IPNetwork(text)
             if network == nil {
-                note(key, "\(text): must be an address or a network such as 10.0.0.0/8, and not every address")
+                note(
+                    at: key,
+                    message: "\(text): must be an address or a network such as 10.0.0.0/8, and not every address"
+                )
             }
             return network
         }
@@ -94,10 +102,12 @@ extension TrustedPeers {
     package init(_ section: ConfigurationSection) {
         self.init(
             trustsLoopback: section.bool("trustLoopback", default: true),
-            networks: section.networks("trustedPeers", section.strings("trustedPeers") ?? []),
+            networks: section.networks("trustedPeers", texts: section.strings("trustedPeers") ?? []),
             certificates: (section.strings("clientCertificates") ?? []).compactMap { text in
                 let digest = TokenFingerprint(hexadecimal: text.filter { $0 != ":" })?.bytes
-                if digest == nil { section.note("clientCertificates", "must be SHA-256: 64 hexadecimal digits") }
+                if digest == nil {
+                    section.note(at: "clientCertificates", message: "must be SHA-256: 64 hexadecimal digits")
+                }
                 return digest
             }
         )
@@ -108,7 +118,7 @@ extension EdgeDialect {
     /// Reads a set of dialects.
     fileprivate static func readSet(
         _ key: String,
-        _ section: ConfigurationSection,
+        from section: ConfigurationSection,
         of known: [EdgeDialect],
         default fallback: [EdgeDialect]
     ) -> Set<EdgeDialect> {
@@ -117,11 +127,17 @@ extension EdgeDialect {
             if let dialect = known.first(where: { $0.rawValue == name }) {
                 dialects.insert(dialect)
             } else if key == "dialects", EdgeDialect(rawValue: name) != nil {
-                section.note(key, "\(name) has no endpoint: it has addresses of its own, by the key \(name)")
+                section.note(
+                    at: key,
+                    message: "\(name) has no endpoint: it has addresses of its own, by the key \(name)"
+                )
             } else {
                 let kind =
                     EdgeDialect(rawValue: name) == nil ? "is not a dialect" : "passes no redirect on to the client"
-                section.note(key, "\(name) \(kind); known: \(known.map(\.rawValue).joined(separator: ", "))")
+                section.note(
+                    at: key,
+                    message: "\(name) \(kind); known: \(known.map(\.rawValue).joined(separator: ", "))"
+                )
             }
         }
         return dialects

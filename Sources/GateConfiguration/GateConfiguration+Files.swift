@@ -15,9 +15,9 @@ extension GateConfiguration {
 
     /// Notes named files that cannot be read, so that they stand in one list with the errors of the configuration itself.
     func noteUnreadableFiles(_ problems: ProblemList) {
-        for file in namedFiles where !file.value.isEmpty && !problems.contains(below: file.place.key) {
+        for file in namedFiles where !file.value.isEmpty && !problems.contains(below: file.location.key) {
             do throws(FileFault) { _ = try file.value.bytesOfFile(limit: 64 << 20) } catch {
-                problems.add(file.place, "\(file.value): \(error.reason)")
+                problems.add(at: file.location, message: "\(file.value): \(error.reason)")
             }
         }
     }

@@ -21,29 +21,29 @@ extension GateConfiguration.Grants {
     package struct VendorProfile: Sendable {
         package let format: VendorFormat
         package let settings: [String: String]
-        package let place: ConfigurationPlace
+        package let location: ConfigurationLocation
 
         /// Reads `settings`; `nil` if the format is not a vendor's.
-        init?(_ format: GrantFormat, _ section: ConfigurationSection) {
+        init?(_ format: GrantFormat, in section: ConfigurationSection) {
             guard case .vendor(let vendor) = format else { return nil }
             self.format = vendor
             settings = Dictionary(section.scalars("settings").map { ($0.key, $0.value) }) { _, last in last }
-            place = section.place("settings")
+            location = section.location("settings")
         }
     }
 }
 
 extension GateConfiguration.Grants {
     /// Reads `encoding` of a secret in the form that a vendor hands out; `nil` if it has none.
-    static func vendorSecret(_ secret: Secret?, _ section: ConfigurationSection) -> SigningSecret? {
+    static func vendorSecret(_ secret: Secret?, in section: ConfigurationSection) -> SigningSecret? {
         guard section.has("encoding") else { return nil }
         let form = section.choice("encoding", default: SigningSecret.Form.text)
         guard let secret else {
-            section.note("encoding", "is for a secret alone")
+            section.note(at: "encoding", message: "is for a secret alone")
             return nil
         }
-        do throws(SigningError) { return try SigningSecret(secret.text, form) } catch {
-            section.note("secret", "is no secret of 1 to 1,024 bytes in this encoding: \(form.rawValue)")
+        do throws(SigningError) { return try SigningSecret(secret.text, form: form) } catch {
+            section.note(at: "secret", message: "is no secret of 1 to 1,024 bytes in this encoding: \(form.rawValue)")
             return nil
         }
     }
@@ -77,7 +77,7 @@ extension ConfigurationSection {
     package func grantFormat() -> GrantFormat {
         let name = string("format", default: GrantFormat.cat.name)
         if let format = GrantFormat.all.first(where: { $0.name == name }) { return format }
-        note("format", "must be one of \(GrantFormat.all.map(\.name).joined(separator: ", "))")
+        note(at: "format", message: "must be one of \(GrantFormat.all.map(\.name).joined(separator: ", "))")
         return .cat
     }
 
@@ -85,26 +85,36 @@ extension ConfigurationSection {
     func noteConflicts(of rules: inout GrantProfile.Rules, _ format: GrantFormat) {
         if format != .uriSigning {
             noteSignedURISettings()
-            if rules.binding.address == .exact { note("bind", "address: exact is for signed URIs, which encrypt it") }
-            if rules.renewal?.way == .query { note("renew", "type: query is for signed URIs") }
+            if rules.binding.address == .exact {
+                note(at: "bind", message: "address: exact is for signed URIs, which encrypt it")
+            }
+            if rules.renewal?.way == .query { note(at: "renew", message: "type: query is for signed URIs") }
         }
         guard format != .cat else { return }
-        if has("checkedBy") { note("checkedBy", "is for Common Access Tokens: others check \(format.name) anyway") }
-        if !rules.binding.headers.isEmpty, format.isVendors {
-            note("bind", "headers: \(format.name) has no header fields")
+        if has("checkedBy") {
+            note(at: "checkedBy", message: "is for Common Access Tokens: others check \(format.name) anyway")
         }
-        if rules.deliveries.contains(.header) { note("deliver", "header: \(format.name) has no header field") }
+        if !rules.binding.headers.isEmpty, format.isVendors {
+            note(at: "bind", message: "headers: \(format.name) has no header fields")
+        }
+        if rules.deliveries.contains(.header) {
+            note(at: "deliver", message: "header: \(format.name) has no header field")
+        }
         if has("cookie") {
             // Some attributes are for all formats, the name is not.
-            if rules.cookie.name != GrantProfile.Cookie().name { note("cookie", "name: the format names its cookies") }
+            if rules.cookie.name != GrantProfile.Cookie().name {
+                note(at: "cookie", message: "name: the format names its cookies")
+            }
         }
-        if rules.host == nil, format.isVendors { note("host", "host is missing: the vendor's URLs need it") }
+        if rules.host == nil, format.isVendors {
+            note(at: "host", message: "host is missing: the vendor's URLs need it")
+        }
         switch format {
         case .cat: break
         case .uriSigning: noteConflictsOfSignedURIs(rules)
         case .vendor:
             if has("renew") {
-                note("renew", "\(format.name) is not renewed here: ask for another with POST /v1/grants")
+                note(at: "renew", message: "\(format.name) is not renewed here: ask for another with POST /v1/grants")
             }
             rules.renewal = nil
         }

@@ -41,7 +41,7 @@ extension GateConfiguration {
             package var verifyUntil: Timestamp?
             /// The file that it was read from.
             package var file: Secret.File?
-            package var place: ConfigurationPlace
+            package var location: ConfigurationLocation
 
             package enum Material: Sendable {
                 /// A file with keys that follow each other: see ``Keys/KeyRing``.
@@ -72,7 +72,7 @@ extension GateConfiguration {
             package var accepted: AcceptedIssuer
             /// The rules for signed URIs.
             package var signed: SignedIssuer
-            package var place: ConfigurationPlace
+            package var location: ConfigurationLocation
 
             /// Creates an issuer of its members.
             package init(
@@ -85,7 +85,7 @@ extension GateConfiguration {
                 audience: [String],
                 accepted: AcceptedIssuer,
                 signed: SignedIssuer = SignedIssuer(),
-                place: ConfigurationPlace
+                location: ConfigurationLocation
             ) {
                 self.name = name
                 self.format = format
@@ -96,7 +96,7 @@ extension GateConfiguration {
                 self.audience = audience
                 self.accepted = accepted
                 self.signed = signed
-                self.place = place
+                self.location = location
             }
         }
     }
@@ -104,26 +104,26 @@ extension GateConfiguration {
 
 extension GateConfiguration.Grants {
     /// Reads the sections `keys` and `grants` of a file.
-    package init(_ root: ConfigurationSection, _ section: ConfigurationSection) {
-        let subjectKey = Self.secretBytes("subjectKey", section)
+    package init(root: ConfigurationSection, section: ConfigurationSection) {
+        let subjectKey = Self.secretBytes("subjectKey", in: section)
         if !section.has("subjectKey") {
-            section.note("subjectKey", "subjectKey is missing: playgate grant keys makes one")
+            section.note(at: "subjectKey", message: "subjectKey is missing: playgate grant keys makes one")
         }
-        self.subjectKey = Located(value: subjectKey ?? [], place: section.place("subjectKey"))
-        keys = root.named("keys", Key.init)
+        self.subjectKey = Located(value: subjectKey ?? [], location: section.location("subjectKey"))
+        keys = root.named("keys", read: Key.init)
         var (vendors, tooLong): ([String: VendorProfile], [String]) = ([:], [])
         profiles = section.named("profiles") { name, section in
-            let profile = GrantProfile(name, section)
-            vendors[name] = VendorProfile(profile.format, section)
+            let profile = GrantProfile(name, in: section)
+            vendors[name] = VendorProfile(profile.format, in: section)
             if name.utf8.count > GrantProfile.longestName { tooLong.append(name) }
-            return Located(value: profile, place: section.place)
+            return Located(value: profile, location: section.location)
         }
         self.vendors = vendors
         for name in tooLong {
             let limit = GrantProfile.longestName
-            section.note("profiles", "\(name): a name has at most \(limit) bytes, because grants carry it")
+            section.note(at: "profiles", message: "\(name): a name has at most \(limit) bytes, because grants carry it")
         }
-        issuers = section.list("issuers", Issuer.init)
+        issuers = section.list("issuers", read: Issuer.init)
         cacheCapacity = section.integer("cacheCapacity", in: 0...1_000_000, default: 16_384)
         keySetFolder = section.optionalPath("keySetFolder")
         noteUnknownKeys(section)
@@ -135,35 +135,42 @@ extension GateConfiguration.Grants {
         let known = keys.map(\.id).joined(separator: ", ")
         for profile in profiles.map(\.value) {
             for id in profile.keyIDs where !keys.contains(where: { $0.id == id }) {
-                section.note("profiles", "\(profile.name): key \(id) is not in keys (\(known))")
+                section.note(at: "profiles", message: "\(profile.name): key \(id) is not in keys (\(known))")
             }
             if profile.keyIDs.isEmpty, profile.format.isVendors {
-                section.note("profiles", "\(profile.name): key is missing: the secret that the vendor's network has")
+                section.note(
+                    at: "profiles",
+                    message: "\(profile.name): key is missing: the secret that the vendor's network has"
+                )
             } else if profile.keyIDs.isEmpty, !issuers.contains(where: { $0.name == profile.issuer }) {
-                section.note("profiles", "\(profile.name): without key, its issuer must be one of issuers")
+                section.note(at: "profiles", message: "\(profile.name): without key, its issuer must be one of issuers")
             }
         }
         for (number, issuer) in issuers.enumerated() {
             if issuer.remote != nil, issuers[..<number].contains(where: { $0.remote != nil && $0.name == issuer.name })
             {
-                section.note("issuers", "\(issuer.name): has a key set to fetch twice")
+                section.note(at: "issuers", message: "\(issuer.name): has a key set to fetch twice")
             }
             for id in issuer.keys where !keys.contains(where: { $0.id == id }) {
-                section.note("issuers", "\(issuer.name): key \(id) is not in keys (\(known))")
+                section.note(at: "issuers", message: "\(issuer.name): key \(id) is not in keys (\(known))")
             }
         }
     }
 
     /// Reads a secret of at least 32 bytes, in Base64 of either alphabet.
-    private static func secretBytes(_ key: String, _ section: ConfigurationSection) -> [UInt8]? {
+    private static func secretBytes(_ key: String, in section: ConfigurationSection) -> [UInt8]? {
         guard section.has(key), let secret = section.secret(key) else { return nil }
-        return secretBytes(key, section, secret)
+        return secretBytes(key, in: section, from: secret)
     }
 
-    fileprivate static func secretBytes(_ key: String, _ section: ConfigurationSection, _ secret: Secret) -> [UInt8]? {
+    fileprivate static func secretBytes(
+        _ key: String,
+        in section: ConfigurationSection,
+        from secret: Secret
+    ) -> [UInt8]? {
         let text = secret.text
         guard let bytes = Base64.decode([UInt8](text.utf8)), bytes.count >= 32 else {
-            section.note(key, "must be at least 32 bytes in Base64: playgate grant keys makes such")
+            section.note(at: key, message: "must be at least 32 bytes in Base64: playgate grant keys makes such")
             return nil
         }
         return bytes
@@ -171,10 +178,10 @@ extension GateConfiguration.Grants {
 }
 
 extension GateConfiguration.Grants.Key {
-    package init(_ id: String, _ section: ConfigurationSection) {
+    package init(_ id: String, in section: ConfigurationSection) {
         self.id = id
-        place = section.place
-        if KeyID(id) == nil { section.note("", "a key id has 1 to 64 bytes") }
+        location = section.location
+        if KeyID(id) == nil { section.note(at: "", message: "a key id has 1 to 64 bytes") }
         let use = Algorithm(section)
         algorithm = use.signing
         func time(_ key: String) -> Timestamp? { section.parsed(key, default: nil) { try Timestamp.parse($0) } }
@@ -184,13 +191,14 @@ extension GateConfiguration.Grants.Key {
         verifyUntil = time("verifyUntil")
         let names = ["secret", "private", "public", "set"].filter { section.has($0) }
         let secret = section.has("secret") ? section.secret("secret") : nil
-        let vendors = GateConfiguration.Grants.vendorSecret(secret, section)
+        let vendors = GateConfiguration.Grants.vendorSecret(secret, in: section)
         let isVendors = section.has("encoding")
-        let encryption = use.encryption.flatMap { Self.encryptionKey(id, $0, secret, section) }
+        let encryption = use.encryption.flatMap { Self.encryptionKey(id, use: $0, secret: secret, in: section) }
         let isSigning = !isVendors && use.encryption == nil
-        let bytes = isSigning ? secret.flatMap { GateConfiguration.Grants.secretBytes("secret", section, $0) } : nil
+        let bytes =
+            isSigning ? secret.flatMap { GateConfiguration.Grants.secretBytes("secret", in: section, from: $0) } : nil
         let pem = section.secret("private") ?? section.secret("public")
-        let set = section.optionalPath("set").map { Located(value: $0, place: section.place("set")) }
+        let set = section.optionalPath("set").map { Located(value: $0, location: section.location("set")) }
         file = (secret ?? pem)?.file
         switch names.count {
         case 1:
@@ -200,8 +208,8 @@ extension GateConfiguration.Grants.Key {
                 ?? .pem(pem ?? Secret(""))
         default:
             section.note(
-                "secret",
-                "exactly one of secret, private, public and set is required, such as { file: grant.key }"
+                at: "secret",
+                message: "exactly one of secret, private, public and set is required, such as { file: grant.key }"
             )
             material = .secret([])
         }
@@ -211,19 +219,19 @@ extension GateConfiguration.Grants.Key {
     /// Returns a key for encryption; `nil` if there is a problem.
     private static func encryptionKey(
         _ id: String,
-        _ use: EncryptionKey.Use,
-        _ secret: Secret?,
-        _ section: ConfigurationSection
+        use: EncryptionKey.Use,
+        secret: Secret?,
+        in section: ConfigurationSection
     ) -> EncryptionKey? {
         for key in ["private", "public", "set", "encoding", "notBefore", "signFrom", "signUntil", "verifyUntil"]
         where section.has(key) {
-            section.note(key, "is not for encryption: \(use.rawValue) has a secret alone")
+            section.note(at: key, message: "is not for encryption: \(use.rawValue) has a secret alone")
         }
         guard let secret else { return nil }
         guard let bytes = Base64.decode([UInt8](secret.text.utf8)), bytes.count == use.size,
             let key = try? EncryptionKey(secret: bytes, id: KeyID(id), use: use)
         else {
-            section.note("secret", "must be \(use.size) bytes in Base64 for \(use.rawValue)")
+            section.note(at: "secret", message: "must be \(use.size) bytes in Base64 for \(use.rawValue)")
             return nil
         }
         return key
@@ -234,12 +242,12 @@ extension GateConfiguration.Grants.Key {
         let times = [("signFrom", signFrom), ("signUntil", signUntil), ("verifyUntil", verifyUntil)]
         var last = ("notBefore", notBefore ?? start)
         for case (let name, let time?) in times {
-            if time < last.1 { section.note(name, "must not be before \(last.0)") }
+            if time < last.1 { section.note(at: name, message: "must not be before \(last.0)") }
             last = (name, time)
         }
         guard case .set = material else { return }
         for key in ["algorithm", "notBefore", "signFrom", "signUntil", "verifyUntil"] where section.has(key) {
-            section.note(key, "is stated in the set, for each of its keys")
+            section.note(at: key, message: "is stated in the set, for each of its keys")
         }
     }
 }
@@ -249,29 +257,29 @@ extension GateConfiguration.Grants.Issuer {
         name = section.requiredString("issuer")
         format = section.choice("format", default: AcceptedFormat.cat)
         keys = section.strings("keys") ?? []
-        keySet = section.optionalPath("keySet").map { Located(value: $0, place: section.place("keySet")) }
+        keySet = section.optionalPath("keySet").map { Located(value: $0, location: section.location("keySet")) }
         remote = GateConfiguration.Grants.RemoteKeySet.read(section)
-        algorithms = Self.algorithms(section, format)
-        signed = GateConfiguration.Grants.SignedIssuer(section, format)
+        algorithms = Self.algorithms(in: section, for: format)
+        signed = GateConfiguration.Grants.SignedIssuer(section, format: format)
         audience = section.strings("audience") ?? []
-        place = section.place
+        location = section.location
         accepted = AcceptedIssuer(name)
         accepted.isOwn = section.bool("own", default: false)
         accepted.requiresExpiration = section.bool("requireExpiry", default: true)
         let session = section.duration("maximumSession", in: .seconds(60) ... .seconds(30 * 86_400), default: .zero)
         if session > .zero { accepted.maximumSession = session }
         if keys.isEmpty, keySet == nil, remote == nil, !section.isFaulty {
-            section.note("keys", "keys, keySet or jwks is missing: name the keys of the issuer")
+            section.note(at: "keys", message: "keys, keySet or jwks is missing: name the keys of the issuer")
         }
     }
 
-    private static func algorithms(_ section: ConfigurationSection, _ format: AcceptedFormat) -> Set<KeyAlgorithm> {
+    private static func algorithms(in section: ConfigurationSection, for format: AcceptedFormat) -> Set<KeyAlgorithm> {
         var algorithms: Set<KeyAlgorithm> = []
         for name in section.strings("algorithms") ?? [] {
             if let algorithm = KeyAlgorithm(name: name), algorithm.coseIdentifier != nil || format == .uriSigning {
                 algorithms.insert(algorithm)
             } else {
-                section.note("algorithms", "\(name) is not an algorithm of grants, such as ES256")
+                section.note(at: "algorithms", message: "\(name) is not an algorithm of grants, such as ES256")
             }
         }
         return algorithms
@@ -279,7 +287,7 @@ extension GateConfiguration.Grants.Issuer {
 }
 
 extension GrantProfile {
-    fileprivate convenience init(_ name: String, _ section: ConfigurationSection) {
+    fileprivate convenience init(_ name: String, in section: ConfigurationSection) {
         let format = section.grantFormat()
         // Vendors' tokens name no issuer.
         let issuer = format.isVendors ? name : section.requiredString("issuer")
@@ -296,17 +304,18 @@ extension GrantProfile.Rules {
         audience = section.strings("audience") ?? []
         life = section.duration("life", in: .seconds(5) ... .seconds(86_400), default: life)
         session = section.duration("session", in: .seconds(5)...Revocation.longestSession, default: session)
-        renewal = section.bool("renewable", default: true) ? section.section("renew", GrantProfile.Renewal.init) : nil
+        renewal =
+            section.bool("renewable", default: true) ? section.section("renew", read: GrantProfile.Renewal.init) : nil
         methods = Self.methods(section) ?? methods
         scope = Self.scope(section)
         host = section.optionalString("host")
         if let host, !host.isNormalAuthority {
-            section.note("host", "must be a host in lower case with an optional port, such as cdn.example")
+            section.note(at: "host", message: "must be a host in lower case with an optional port, such as cdn.example")
         }
-        binding = section.section("bind", GrantProfile.Binding.init)
+        binding = section.section("bind", read: GrantProfile.Binding.init)
         isSecure = section.choice("scheme", default: Scheme.https) == .https
         deliveries = Self.deliveries(section)
-        cookie = section.section("cookie", GrantProfile.Cookie.init)
+        cookie = section.section("cookie", read: GrantProfile.Cookie.init)
         isRevocable = section.choice("revocation", default: Revocability.tags) == .tags
         let limit = section.integer("streams", in: 0...StreamLease.maximumLimit, default: 0)
         streamLimit = limit > 0 ? limit : nil
@@ -322,14 +331,17 @@ extension GrantProfile.Rules {
 
     private func noteConflicts(_ section: ConfigurationSection) {
         if streamLimit != nil, !isRevocable {
-            section.note("streams", "requires revocation: tags, which name the viewer")
+            section.note(at: "streams", message: "requires revocation: tags, which name the viewer")
         }
-        if session < life { section.note("session", "must not be shorter than life") }
+        if session < life { section.note(at: "session", message: "must not be shorter than life") }
         if let renewal, renewal.deadline >= life {
-            section.note("renew", "deadline must be shorter than life (\(life.text))")
+            section.note(at: "renew", message: "deadline must be shorter than life (\(life.text))")
         }
         if !isSecure, cookie.sameSite == .none {
-            section.note("cookie", "sameSite None requires scheme https: browsers drop such a cookie without TLS")
+            section.note(
+                at: "cookie",
+                message: "sameSite None requires scheme https: browsers drop such a cookie without TLS"
+            )
         }
     }
 
@@ -337,9 +349,9 @@ extension GrantProfile.Rules {
         let text = section.string("scope", default: "folder")
         if text == "folder" { return .folder }
         if text.utf8.first != UInt8(ascii: "/") || text.utf8.last != UInt8(ascii: "/") {
-            section.note("scope", "must be folder, or a path that begins and ends with /")
+            section.note(at: "scope", message: "must be folder, or a path that begins and ends with /")
         } else if RequestURI(text[...])?.path.utf8.elementsEqual(text.utf8) != true {
-            section.note("scope", "must be a path in normal form, percent-encoded: RFC 3986 §6.2.2")
+            section.note(at: "scope", message: "must be a path in normal form, percent-encoded: RFC 3986 §6.2.2")
         }
         return .prefix(text)
     }
@@ -348,9 +360,12 @@ extension GrantProfile.Rules {
     private static func methods(_ section: ConfigurationSection) -> [String]? {
         guard let names = section.strings("methods") else { return nil }
         let known = PlaybackRequest.Method.allCases.map(\.rawValue).filter { !$0.isEmpty }
-        if names.isEmpty, !section.isFaulty { section.note("methods", "must name at least one method") }
+        if names.isEmpty, !section.isFaulty { section.note(at: "methods", message: "must name at least one method") }
         for name in names where !known.contains(name) {
-            section.note("methods", "\(name) is not a supported method; supported: \(known.joined(separator: ", "))")
+            section.note(
+                at: "methods",
+                message: "\(name) is not a supported method; supported: \(known.joined(separator: ", "))"
+            )
         }
         return names
     }
@@ -362,7 +377,7 @@ extension GrantProfile.Rules {
                 deliveries.insert(delivery)
             } else {
                 let known = GrantProfile.Delivery.allCases.map(\.rawValue).joined(separator: ", ")
-                section.note("deliver", "\(name) is not a way of delivery; known: \(known)")
+                section.note(at: "deliver", message: "\(name) is not a way of delivery; known: \(known)")
             }
         }
         return deliveries
@@ -375,13 +390,16 @@ extension GrantProfile.Binding {
         address = section.choice("address", default: address)
         headers = (section.strings("headers") ?? []).map { $0.lowercased() }
         if headers.count > Self.maximumHeaders {
-            section.note("headers", "must name at most \(Self.maximumHeaders) header fields")
+            section.note(at: "headers", message: "must name at most \(Self.maximumHeaders) header fields")
         }
         for name in headers where !name.isToken || !Self.permits(header: name) {
-            section.note("headers", "\(name): grants can be bound only to a field that edges neither change nor add")
+            section.note(
+                at: "headers",
+                message: "\(name): grants can be bound only to a field that edges neither change nor add"
+            )
         }
         for name in headers where headers.count(where: { $0 == name }) > 1 {
-            section.note("headers", "\(name) is a duplicate")
+            section.note(at: "headers", message: "\(name) is a duplicate")
             break
         }
     }
@@ -400,12 +418,12 @@ extension GrantProfile.Cookie {
         self.init()
         name = section.string("name", default: name)
         if !name.isToken || name.hasPrefix("__Host-") {
-            section.note("name", "must be a cookie name, and not begin with __Host-, which forbids a path")
+            section.note(at: "name", message: "must be a cookie name, and not begin with __Host-, which forbids a path")
         }
         sameSite = section.choice("sameSite", default: sameSite)
         isPartitioned = section.bool("partitioned", default: false)
         domain = section.optionalString("domain")
-        if let domain, HostName(domain[...]) == nil { section.note("domain", "must be a host name") }
+        if let domain, HostName(domain[...]) == nil { section.note(at: "domain", message: "must be a host name") }
     }
 }
 

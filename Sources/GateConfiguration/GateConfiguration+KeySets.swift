@@ -14,7 +14,7 @@ extension GateConfiguration.Grants {
         package var networks: PermittedAddresses
         /// A file with the certificate authorities of the server; `nil` for those of the system.
         package var authorities: Located<String>?
-        package var place: ConfigurationPlace
+        package var location: ConfigurationLocation
     }
 }
 
@@ -25,11 +25,13 @@ extension GateConfiguration.Grants.RemoteKeySet {
         let addresses = [("jwks", KeySetNotation.jwkSet), ("coseKeys", .coseKeySet)].compactMap { key, notation in
             section.parsed(key, default: KeySetAddress?.none) { text in try KeySetAddress(text, notation: notation) }
         }
-        if section.has("jwks"), section.has("coseKeys") { section.note("coseKeys", "a second key set beside jwks") }
+        if section.has("jwks"), section.has("coseKeys") {
+            section.note(at: "coseKeys", message: "a second key set beside jwks")
+        }
         let key = section.has("jwks") ? "jwks" : "coseKeys"
-        if !section.has(key), section.has("fetch") { section.note("fetch", "requires jwks or coseKeys") }
+        if !section.has(key), section.has("fetch") { section.note(at: "fetch", message: "requires jwks or coseKeys") }
         #if !KeySets
-            if section.has(key) { section.note(key, "this build of playgate cannot fetch key sets") }
+            if section.has(key) { section.note(at: key, message: "this build of playgate cannot fetch key sets") }
         #endif
         guard let address = addresses.first else { return nil }
         return Self(
@@ -37,17 +39,17 @@ extension GateConfiguration.Grants.RemoteKeySet {
             rules: settings.rules,
             networks: settings.networks,
             authorities: settings.authorities,
-            place: section.place(key)
+            location: section.location(key)
         )
     }
 
     /// The section `fetch`.
     private struct Fetch {
-        package var rules = KeySetRules()
-        package var networks: PermittedAddresses
-        package var authorities: Located<String>?
+        var rules = KeySetRules()
+        var networks: PermittedAddresses
+        var authorities: Located<String>?
 
-        package init(_ section: ConfigurationSection) {
+        init(_ section: ConfigurationSection) {
             rules.maximumStale = section.duration(
                 "maximumStale",
                 in: .seconds(300) ... .seconds(30 * 86_400),
@@ -61,9 +63,9 @@ extension GateConfiguration.Grants.RemoteKeySet {
             networks = .usual
             do throws(PermittedAddresses.NotANetwork) {
                 networks = try PermittedAddresses(section.strings("networks") ?? [])
-            } catch { section.note("networks", "\(error)") }
+            } catch { section.note(at: "networks", message: "\(error)") }
             authorities = section.optionalPath("authorities").map {
-                Located(value: $0, place: section.place("authorities"))
+                Located(value: $0, location: section.location("authorities"))
             }
         }
     }

@@ -54,7 +54,7 @@ extension GateConfiguration.Listener {
     package static func list(_ section: ConfigurationSection, default fallback: ListenerAddress) -> [Self] {
         var addresses: [ListenerAddress] = []
         if section.has("listen") {
-            addresses = self.addresses(section, "listen")
+            addresses = self.addresses(in: section, key: "listen")
         } else {
             addresses.append(section.parsed("listen", default: fallback) { try ListenerAddress($0) })
         }
@@ -68,30 +68,30 @@ extension GateConfiguration.Listener {
     }
 
     /// Reads further listeners, with the settings of another one; none if the section does not name `key`.
-    package static func list(_ section: ConfigurationSection, _ key: String, like other: Self) -> [Self] {
+    package static func list(in section: ConfigurationSection, key: String, like other: Self) -> [Self] {
         guard section.has(key) else {
             _ = section.strings(key)
             return []
         }
-        return addresses(section, key).map { address in
+        return addresses(in: section, key: key).map { address in
             var listener = other
             listener.address = address.resolved(in: section)
-            listener.place = section.place(key)
+            listener.location = section.location(key)
             return listener
         }
     }
 
     /// Reads the addresses of a key: one, or a list.
-    private static func addresses(_ section: ConfigurationSection, _ key: String) -> [ListenerAddress] {
+    private static func addresses(in section: ConfigurationSection, key: String) -> [ListenerAddress] {
         var addresses: [ListenerAddress] = []
         for text in section.strings(key) ?? [] {
             do throws(ParseFault) { addresses.append(try ListenerAddress(text)) } catch {
-                section.note(key, error.description)
+                section.note(at: key, message: error.description)
             }
         }
-        if addresses.isEmpty, !section.isFaulty { section.note(key, "must have at least one address") }
+        if addresses.isEmpty, !section.isFaulty { section.note(at: key, message: "must have at least one address") }
         if addresses.count > maximumAddresses {
-            section.note(key, "must have at most \(maximumAddresses) addresses")
+            section.note(at: key, message: "must have at most \(maximumAddresses) addresses")
         }
         return addresses
     }
@@ -100,29 +100,29 @@ extension GateConfiguration.Listener {
     private static let maximumAddresses = 16
 
     private init(_ section: ConfigurationSection, at address: ListenerAddress) {
-        place = section.place("listen")
+        location = section.location("listen")
         self.address = address.resolved(in: section)
         socketMode = section.optionalString("socketMode").map { text in
             guard let mode = Int(text, radix: 8), 1...0o777 ~= mode else {
-                section.note("socketMode", "must be permissions in octal digits, such as \"0660\"")
+                section.note(at: "socketMode", message: "must be permissions in octal digits, such as \"0660\"")
                 return 0o600
             }
             return mode
         }
         socketGroup = section.optionalString("socketGroup").map {
-            Located(value: $0, place: section.place("socketGroup"))
+            Located(value: $0, location: section.location("socketGroup"))
         }
-        tls = section.optionalSection("tls", TLS.init)
-        limits = section.section("limits", HTTPLimits.init)
+        tls = section.optionalSection("tls", read: TLS.init)
+        limits = section.section("limits", read: HTTPLimits.init)
     }
 }
 
 extension GateConfiguration.Listener.TLS {
     fileprivate init(_ section: ConfigurationSection) {
-        certificate = Located(value: section.requiredPath("certificate"), place: section.place("certificate"))
-        key = Located(value: section.requiredPath("key"), place: section.place("key"))
+        certificate = Located(value: section.requiredPath("certificate"), location: section.location("certificate"))
+        key = Located(value: section.requiredPath("key"), location: section.location("key"))
         clientAuthorities = section.optionalPath("clientAuthorities").map {
-            Located(value: $0, place: section.place("clientAuthorities"))
+            Located(value: $0, location: section.location("clientAuthorities"))
         }
     }
 }

@@ -85,10 +85,15 @@ extension GateConfiguration.Manifest {
         listeners = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8082))
         peers = TrustedPeers(section)
         if !peers.certificates.isEmpty, listeners.first?.tls?.clientAuthorities == nil {
-            section.note("clientCertificates", "requires tls.clientAuthorities to request client certificates")
+            section.note(
+                at: "clientCertificates",
+                message: "requires tls.clientAuthorities to request client certificates"
+            )
         }
         forwardedFor = ForwardedFor(section)
-        if !section.has("origin") { section.note("origin", "origin is missing, such as https://origin.example") }
+        if !section.has("origin") {
+            section.note(at: "origin", message: "origin is missing, such as https://origin.example")
+        }
         origin = section.parsed("origin", default: .none) { try OriginAddress($0) }
         redirectHosts = section.authorities("allowRedirectsTo")
         publicPath = section.publicPath("publicPath")
@@ -109,33 +114,33 @@ extension GateConfiguration.Manifest {
         margin = section.duration("vodMargin", in: .zero ... .seconds(86_400), default: .seconds(3600))
         fetches = section.integer("fetches", in: 1...65_536, default: 128)
         manifestBytes = section.integer("manifestBytes", in: 1024...67_108_864, default: 8 << 20)
-        timeouts = section.section("timeouts", Timeouts.init)
-        crossOrigin = section.optionalSection("cors", CrossOriginRules.init)
-        noteConflicts(section, profiles)
+        timeouts = section.section("timeouts", read: Timeouts.init)
+        crossOrigin = section.optionalSection("cors", read: CrossOriginRules.init)
+        noteConflicts(in: section, profiles: profiles)
     }
 
     /// The redirects that are followed.
     package var redirects: OriginRedirects { OriginRedirects(origin: origin, hosts: redirectHosts) }
 
-    private func noteConflicts(_ section: ConfigurationSection, _ profiles: [GrantProfile]) {
+    private func noteConflicts(in section: ConfigurationSection, profiles: [GrantProfile]) {
         guard !profiles.isEmpty else {
-            section.note("origin", "requires the section grants of the file: references carry grants")
+            section.note(at: "origin", message: "requires the section grants of the file: references carry grants")
             return
         }
         if let profile {
             let known = profiles.map(\.name).joined(separator: ", ")
             switch profiles.first(where: { $0.name == profile })?.format {
             case .cat: break
-            case nil: section.note("profile", "no profile \(profile); known: \(known)")
+            case nil: section.note(at: "profile", message: "no profile \(profile); known: \(known)")
             case let format?:
                 section.note(
-                    "profile",
-                    "\(profile) has the format \(format.name): references carry grants of the format cat"
+                    at: "profile",
+                    message: "\(profile) has the format \(format.name): references carry grants of the format cat"
                 )
             }
         }
         if !section.isFaulty, !sources.grants.contains(mode.source) {
-            section.note("mode", "requires \(mode.source.configured) among the sources of grants")
+            section.note(at: "mode", message: "requires \(mode.source.configured) among the sources of grants")
         }
     }
 }
@@ -164,16 +169,19 @@ extension CrossOriginRules {
         let names = section.strings("origins") ?? []
         if names.isEmpty, !section.isFaulty {
             section.note(
-                "origins",
-                "origins is missing: name the sites of players, such as https://player.example, or *"
+                at: "origins",
+                message: "origins is missing: name the sites of players, such as https://player.example, or *"
             )
         }
         for name in names where name != "*" && !name.isWebOrigin {
-            section.note("origins", "\(name) must be * or an origin without a path, such as https://player.example")
+            section.note(
+                at: "origins",
+                message: "\(name) must be * or an origin without a path, such as https://player.example"
+            )
         }
         let allowsCredentials = section.bool("credentials", default: false)
         if names.contains("*"), names.count > 1 || allowsCredentials {
-            section.note("origins", "* must be alone, and without credentials")
+            section.note(at: "origins", message: "* must be alone, and without credentials")
         }
         let age = section.duration("maxAge", in: .zero ... .seconds(86_400), default: .seconds(600))
         self.init(
@@ -189,11 +197,11 @@ extension ConfigurationSection {
     /// Reads the ends of paths, each with its dot.
     fileprivate func suffixes(_ key: String) -> [String] {
         let suffixes = strings(key) ?? [".m3u8", ".mpd"]
-        if suffixes.isEmpty, !isFaulty { note(key, "must name at least one, such as .m3u8") }
+        if suffixes.isEmpty, !isFaulty { note(at: key, message: "must name at least one, such as .m3u8") }
         for suffix in suffixes {
             let isPlain = suffix.utf8.allSatisfy { 0x21..<0x7F ~= $0 && !"?#%;\\".utf8.contains($0) }
             guard suffix.utf8.count < 2 || !isPlain || suffix.utf8.first != UInt8(ascii: ".") else { continue }
-            note(key, "\(suffix) must begin with a dot, such as .m3u8")
+            note(at: key, message: "\(suffix) must begin with a dot, such as .m3u8")
         }
         return suffixes.map { $0.lowercased() }
     }
@@ -222,7 +230,7 @@ extension ConfigurationSection {
     fileprivate func parameter(_ key: String) -> String {
         let name = optionalString(key) ?? IssuedGrant.queryName
         if !ManifestRules.Mode.query(name: name).isValid {
-            note(key, "must be 1 to 64 letters, digits, '-', '.', '_' and '~'")
+            note(at: key, message: "must be 1 to 64 letters, digits, '-', '.', '_' and '~'")
         }
         return name
     }
@@ -234,8 +242,8 @@ extension ConfigurationSection {
             do {
                 try catalogue.add(.init(key: .path(try PathPattern(text)), protection: .none))
             } catch let error as PathPatternError {
-                note(key, "\(text): \(error.rawValue)")
-            } catch { note(key, "\(text) is named twice") }
+                note(at: key, message: "\(text): \(error.rawValue)")
+            } catch { note(at: key, message: "\(text) is named twice") }
         }
         return catalogue
     }
@@ -244,7 +252,7 @@ extension ConfigurationSection {
     fileprivate func authorities(_ key: String) -> [URIAuthority] {
         (strings(key) ?? []).compactMap { name in
             if let authority = URIAuthority(name.lowercased()[...]) { return authority }
-            note(key, "\(name) must be a host, perhaps with a port, such as origin-2.example:8443")
+            note(at: key, message: "\(name) must be a host, perhaps with a port, such as origin-2.example:8443")
             return nil
         }
     }
@@ -253,7 +261,7 @@ extension ConfigurationSection {
     fileprivate func fieldNames(_ key: String) -> [String] {
         let names = strings(key) ?? []
         for name in names where !(name.isToken && name.utf8.count <= 64) {
-            note(key, "\(name) is no name of a header field, such as X-Session")
+            note(at: key, message: "\(name) is no name of a header field, such as X-Session")
         }
         return names
     }

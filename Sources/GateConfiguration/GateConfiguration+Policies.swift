@@ -12,8 +12,9 @@ extension PlaybackPolicy {
         let ratings = section.texts("maximumRatings").map { Rating(scheme: $0.key, value: $0.value) }
         for rating in ratings where !rating.isAtMost(rating) {
             section.note(
-                "maximumRatings",
-                "\(rating.scheme) \(rating.value): unknown rating; known: urn:v-chip (TV-Y to TV-MA) and urn:mpaa (G to NC-17)"
+                at: "maximumRatings",
+                message:
+                    "\(rating.scheme) \(rating.value): unknown rating; known: urn:v-chip (TV-Y to TV-MA) and urn:mpaa (G to NC-17)"
             )
         }
         self.init(

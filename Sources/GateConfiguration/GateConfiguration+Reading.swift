@@ -29,10 +29,10 @@ extension GateConfiguration {
         self.file = file
         // A requestor of the wrong type is reported once, not again for every entry.
         let requestor = root.optionalString("requestor") ?? (root.has("requestor") ? "?" : nil)
-        if requestor == "" { root.note("requestor", "must not be empty") }
-        trust = root.section("trust", Trust.init)
-        let grants = root.optionalSection("grants") { Grants(root, $0) }
-        if grants == nil, root.has("keys") { _ = root.named("keys", Grants.Key.init) }
+        if requestor == "" { root.note(at: "requestor", message: "must not be empty") }
+        trust = root.section("trust", read: Trust.init)
+        let grants = root.optionalSection("grants") { Grants(root: root, section: $0) }
+        if grants == nil, root.has("keys") { _ = root.named("keys", read: Grants.Key.init) }
         self.grants = grants
         let profiles = grants?.profiles.map(\.value) ?? []
         let catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor, profiles: profiles) }
@@ -40,21 +40,21 @@ extension GateConfiguration {
         // The cache is on by default only if an entry lets a token be shown repeatedly.
         let isRepeated = catalogue.entries.contains { $0.value.use == .withinTTL }
         verification = root.section("verification") { Verification($0, cacheCapacity: isRepeated ? 16_384 : 0) }
-        policies = root.list("policies", PlaybackPolicy.init)
+        policies = root.list("policies", read: PlaybackPolicy.init)
         let isShadow = root.bool("shadow", default: false)
         use = root.section("use") { Use($0, isShadow: isShadow) }
         self.isShadow = isShadow
-        api = root.section("api", API.init)
+        api = root.section("api", read: API.init)
         edge = root.optionalSection("edge") { Edge($0, tokensOfEntries: catalogue.tokens, profiles: profiles) }
         let edgeSources = edge?.sources
         manifest = root.optionalSection("manifest") {
             Manifest($0, tokensOfEntries: catalogue.tokens, profiles: profiles, edge: edgeSources)
         }
-        (admin, adminHosts, adminCallers) = root.section("admin", Self.admin)
-        log = root.section("log", Log.init)
-        traces = root.optionalSection("traces", Traces.init)
-        shutdownGrace = root.section("shutdown", Self.shutdownGrace)
-        watch = root.section("reload", FileWatching.init)
+        (admin, adminHosts, adminCallers) = root.section("admin", read: Self.admin)
+        log = root.section("log", read: Log.init)
+        traces = root.optionalSection("traces", read: Traces.init)
+        shutdownGrace = root.section("shutdown", read: Self.shutdownGrace)
+        watch = root.section("reload", read: FileWatching.init)
         root.finish()
         effective = root.effective
         noteConflicts(root)
@@ -68,7 +68,7 @@ extension GateConfiguration {
         _ section: ConfigurationSection
     ) -> (listener: Listener, hosts: [String], callers: [Caller]) {
         let listener = Listener(section, default: .tcp(host: "127.0.0.1", port: 9090))
-        let callers = Caller.list(section, listener, scopes: Scope.ofAdmin)
+        let callers = Caller.list(in: section, of: listener, scopes: Scope.ofAdmin)
         return (listener, section.hostNames("hosts").map { String($0.text) }, callers)
     }
 
@@ -79,41 +79,43 @@ extension GateConfiguration {
     /// Notes sections that contradict each other.
     private func noteConflicts(_ root: ConfigurationSection) {
         #if !ManifestListener
-            if manifest != nil { root.note("manifest", "this build of playgate cannot rewrite manifests of an origin") }
+            if manifest != nil {
+                root.note(at: "manifest", message: "this build of playgate cannot rewrite manifests of an origin")
+            }
         #endif
         if grants == nil, root.has("keys") {
-            root.note("keys", "requires grants: it has the keys that sign and check grants")
+            root.note(at: "keys", message: "requires grants: it has the keys that sign and check grants")
         }
         let others = [("api", api.listener.address), ("admin", admin.address)]
         for (name, address) in others.filter({ $0.0 != "admin" }) where address.collides(with: admin.address) {
-            root.note("admin", "has the same address as \(name): \(address)")
+            root.note(at: "admin", message: "has the same address as \(name): \(address)")
         }
-        noteAddresses("edge", edge?.listeners ?? [], others, root)
+        noteAddresses(of: "edge", listeners: edge?.listeners ?? [], others: others, in: root)
         var edges = (edge?.listeners ?? []).map { ("edge.listen", $0.address) }
-        noteAddresses("edge", edge?.offloads ?? [], others + edges, root)
+        noteAddresses(of: "edge", listeners: edge?.offloads ?? [], others: others + edges, in: root)
         edges += (edge?.offloads ?? []).map { ("edge.spoe", $0.address) }
-        noteAddresses("edge", edge?.grpc ?? [], others + edges, root)
+        noteAddresses(of: "edge", listeners: edge?.grpc ?? [], others: others + edges, in: root)
         edges += (edge?.grpc ?? []).map { ("edge.grpc", $0.address) }
-        noteAddresses("manifest", manifest?.listeners ?? [], others + edges, root)
+        noteAddresses(of: "manifest", listeners: manifest?.listeners ?? [], others: others + edges, in: root)
         if edge == nil, manifest == nil, !catalogue.tokens.isEmpty {
-            root.note("catalogue", "tokens of an entry require an edge listener")
+            root.note(at: "catalogue", message: "tokens of an entry require an edge listener")
         }
     }
 
     /// Notes listeners of a section that have an address of another, or of one another.
     private func noteAddresses(
-        _ section: String,
-        _ listeners: [Listener],
-        _ others: [(String, ListenerAddress)],
-        _ root: ConfigurationSection
+        of section: String,
+        listeners: [Listener],
+        others: [(String, ListenerAddress)],
+        in root: ConfigurationSection
     ) {
         let addresses = listeners.map(\.address)
         for (number, address) in addresses.enumerated() {
             if let (name, _) = others.first(where: { $0.1.collides(with: address) }) {
-                root.note(section, "has the same address as \(name): \(address)")
+                root.note(at: section, message: "has the same address as \(name): \(address)")
             }
             if addresses[..<number].contains(where: { $0.collides(with: address) }) {
-                root.note(section, "names an address twice: \(address)")
+                root.note(at: section, message: "names an address twice: \(address)")
             }
         }
     }

@@ -25,7 +25,7 @@ extension GateConfiguration.Grants {
         init() {}
 
         /// Reads the rules, and notes them if grants of the format cannot have them.
-        init(_ section: ConfigurationSection, _ format: AcceptedFormat) {
+        init(_ section: ConfigurationSection, format: AcceptedFormat) {
             requiresName = section.bool("requireIssuer", default: true)
             requiresContainer = section.bool("requireContainer", default: true)
             match = section.choice("match", default: match)
@@ -34,11 +34,11 @@ extension GateConfiguration.Grants {
                     throw ParseFault("is no encoded JOSE header with the algorithm of a key (\(error.rawValue))")
                 }
             }
-            header = parsed.map { Located(value: $0, place: section.place("jwtHeader")) }
+            header = parsed.map { Located(value: $0, location: section.location("jwtHeader")) }
             decryptionKeys = section.strings("decrypt") ?? []
             guard format != .uriSigning else { return }
             for key in ["requireIssuer", "requireContainer", "match", "jwtHeader", "decrypt"] where section.has(key) {
-                section.note(key, "is for the format uri-signing")
+                section.note(at: key, message: "is for the format uri-signing")
             }
         }
     }
@@ -47,35 +47,49 @@ extension GateConfiguration.Grants {
     /// does not have.
     func noteMisusedKeys(_ section: ConfigurationSection) {
         for profile in profiles.map(\.value) {
-            noteMisused(profile.keyIDs, "profiles", profile.name, profile.format == .cat, section)
+            noteMisused(
+                profile.keyIDs,
+                key: "profiles",
+                owner: profile.name,
+                isCAT: profile.format == .cat,
+                in: section
+            )
             guard let id = profile.rules.signing.encryptionKey else { continue }
-            noteNotEncrypting([id], "profiles", "\(profile.name): encrypt", section)
+            noteNotEncrypting([id], key: "profiles", use: "\(profile.name): encrypt", in: section)
         }
         for issuer in issuers {
-            noteMisused(issuer.keys, "issuers", issuer.name, issuer.format == .cat, section)
-            noteNotEncrypting(issuer.signed.decryptionKeys, "issuers", "\(issuer.name): decrypt", section)
+            noteMisused(issuer.keys, key: "issuers", owner: issuer.name, isCAT: issuer.format == .cat, in: section)
+            noteNotEncrypting(issuer.signed.decryptionKeys, key: "issuers", use: "\(issuer.name): decrypt", in: section)
         }
     }
 
     private func noteMisused(
         _ names: [String],
-        _ key: String,
-        _ owner: String,
-        _ isCAT: Bool,
-        _ section: ConfigurationSection
+        key: String,
+        owner: String,
+        isCAT: Bool,
+        in section: ConfigurationSection
     ) {
         for found in keys where names.contains(found.id) {
-            if found.encryptionKey != nil { section.note(key, "\(owner): key \(found.id) is for encryption alone") }
+            if found.encryptionKey != nil {
+                section.note(at: key, message: "\(owner): key \(found.id) is for encryption alone")
+            }
             if isCAT, let algorithm = found.algorithm, algorithm.coseIdentifier == nil {
-                section.note(key, "\(owner): key \(found.id): \(algorithm.rawValue) is not for Common Access Tokens")
+                section.note(
+                    at: key,
+                    message: "\(owner): key \(found.id): \(algorithm.rawValue) is not for Common Access Tokens"
+                )
             }
         }
     }
 
-    private func noteNotEncrypting(_ names: [String], _ key: String, _ use: String, _ section: ConfigurationSection) {
+    private func noteNotEncrypting(_ names: [String], key: String, use: String, in section: ConfigurationSection) {
         for name in names where keys.first(where: { $0.id == name })?.encryptionKey == nil {
             let known = EncryptionKey.Use.allCases.map(\.rawValue).joined(separator: ", ")
-            section.note(key, "\(use): \(name) is not a key of keys with an algorithm for encryption: \(known)")
+            section.note(
+                at: key,
+                message: "\(use): \(name) is not a key of keys with an algorithm for encryption: \(known)"
+            )
         }
     }
 }
@@ -128,31 +142,36 @@ extension ConfigurationSection {
     /// Notes settings of signed URIs that a profile of another format has.
     func noteSignedURISettings() {
         for key in ["container", "subject", "encrypt", "omitHeader"] where has(key) {
-            note(key, "is for the format uri-signing")
+            note(at: key, message: "is for the format uri-signing")
         }
     }
 
     /// Notes rules of a profile that signed URIs cannot keep.
     func noteConflictsOfSignedURIs(_ rules: GrantProfile.Rules) {
         let signing = rules.signing
-        if !rules.binding.headers.isEmpty { note("bind", "headers: signed URIs have no claim for header fields") }
+        if !rules.binding.headers.isEmpty {
+            note(at: "bind", message: "headers: signed URIs have no claim for header fields")
+        }
         if rules.binding.address != .none, signing.encryptionKey == nil {
-            note("bind", "address: requires encrypt: cdniip is encrypted for those who check it")
+            note(at: "bind", message: "address: requires encrypt: cdniip is encrypted for those who check it")
         }
         if signing.subject != .none, signing.encryptionKey == nil {
-            note("subject", "requires encrypt: sub is never in clear")
+            note(at: "subject", message: "requires encrypt: sub is never in clear")
         }
         if signing.subject == .viewer, !rules.isRevocable {
-            note("subject", "viewer requires revocation: tags, which name the viewer")
+            note(at: "subject", message: "viewer requires revocation: tags, which name the viewer")
         }
         if signing.encryptionKey != nil, signing.subject == .none, rules.binding.address == .none {
-            note("encrypt", "encrypts nothing: give bind: { address: exact } or subject: session")
+            note(at: "encrypt", message: "encrypts nothing: give bind: { address: exact } or subject: session")
         }
         if signing.container == .hash, rules.host == nil {
-            note("container", "hash requires host: it is of a whole URL")
+            note(at: "container", message: "hash requires host: it is of a whole URL")
         }
         if let way = rules.renewal?.way, way != .cookie, way != .query {
-            note("renew", "type: signed URIs are renewed by cookie or query; renewable: false turns it off")
+            note(
+                at: "renew",
+                message: "type: signed URIs are renewed by cookie or query; renewable: false turns it off"
+            )
         }
     }
 }

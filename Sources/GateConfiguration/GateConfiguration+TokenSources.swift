@@ -19,26 +19,36 @@ extension TokenSources {
         profiles: [GrantProfile],
         default fallback: TokenSources? = nil
     ) {
-        var tokens = section.list("tokens", TokenSource.read).compactMap { $0 }
+        var tokens = section.list("tokens", read: TokenSource.read).compactMap { $0 }
         if let fallback, !section.has("tokens") { tokens = fallback.tokens }
         if tokens.isEmpty, !section.isFaulty {
-            section.note("tokens", "tokens is missing: name the sources of the token, such as: - query: token")
+            section.note(
+                at: "tokens",
+                message: "tokens is missing: name the sources of the token, such as: - query: token"
+            )
         }
         if tokens.count > PresentedToken.maximumSources {
-            section.note("tokens", "must have at most \(PresentedToken.maximumSources) entries")
+            section.note(at: "tokens", message: "must have at most \(PresentedToken.maximumSources) entries")
         }
-        let named = section.has("grants") ? section.list("grants", TokenSource.read).compactMap { $0 } : nil
-        if profiles.isEmpty, named != nil { section.note("grants", "requires the section grants of the file") }
+        let named = section.has("grants") ? section.list("grants", read: TokenSource.read).compactMap { $0 } : nil
+        if profiles.isEmpty, named != nil {
+            section.note(at: "grants", message: "requires the section grants of the file")
+        }
         let grants = named ?? fallback?.grants ?? TokenSource.standard(for: profiles)
         if grants.count > PresentedToken.maximumSources {
-            section.note("grants", "must have at most \(PresentedToken.maximumSources) entries")
+            section.note(at: "grants", message: "must have at most \(PresentedToken.maximumSources) entries")
         }
         for source in grants where tokens.contains(source) || tokensOfEntries.values.joined().contains(source) {
-            section.note("grants", "\(source.configured) is a source of media tokens: grants need another name")
+            section.note(
+                at: "grants",
+                message: "\(source.configured) is a source of media tokens: grants need another name"
+            )
         }
-        if grants.compactMap(\.package).count > 1 { section.note("grants", "must have at most one package") }
+        if grants.compactMap(\.package).count > 1 {
+            section.note(at: "grants", message: "must have at most one package")
+        }
         if (tokens + tokensOfEntries.values.joined()).contains(where: { $0.package != nil }) {
-            section.note("tokens", "package is for grants: a media token is no signed URI")
+            section.note(at: "tokens", message: "package is for grants: a media token is no signed URI")
         }
         self.init(tokens: tokens, ofEntries: tokensOfEntries, grants: grants)
     }
@@ -76,7 +86,10 @@ extension TokenSource {
         if section.has("package") {
             let name = section.string("package", default: PackageAttribute.standardName)
             if let attribute = PackageAttribute(name) { return .package(attribute) }
-            section.note("package", "must have 1 to 64 letters, digits, - and _, such as URISigningPackage")
+            section.note(
+                at: "package",
+                message: "must have 1 to 64 letters, digits, - and _, such as URISigningPackage"
+            )
             return nil
         }
         let names = ["query", "cookie", "header", "segment"].filter { section.has($0) }
@@ -84,18 +97,23 @@ extension TokenSource {
         let (header, segment) = (section.optionalString("header"), section.optionalString("segment"))
         let scheme = section.optionalString("scheme")
         guard names.count == 1, let key = names.first else {
-            section.note(names.first ?? "query", "exactly one of query, cookie, header and segment is required")
+            section.note(
+                at: names.first ?? "query",
+                message: "exactly one of query, cookie, header and segment is required"
+            )
             return nil
         }
         let name = query ?? cookie ?? header ?? segment ?? ""
         let isToken = name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"(),/;<>?@[\\]{}%&#".utf8.contains($0) }
         let isPlain = !name.utf8.contains { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") }
         guard !name.isEmpty, isToken, segment != nil || isPlain else {
-            section.note(key, "must be a name of letters, digits, - and _")
+            section.note(at: key, message: "must be a name of letters, digits, - and _")
             return nil
         }
-        if scheme != nil, header == nil { section.note("scheme", "requires header") }
-        if segment?.utf8.first == UInt8(ascii: ".") { section.note("segment", "must not begin with a dot") }
+        if scheme != nil, header == nil { section.note(at: "scheme", message: "requires header") }
+        if segment?.utf8.first == UInt8(ascii: ".") {
+            section.note(at: "segment", message: "must not begin with a dot")
+        }
         if query != nil { return .query(name) }
         if cookie != nil { return .cookie(name) }
         return header != nil ? .header(name, scheme: scheme) : .segment(name)

@@ -59,7 +59,7 @@ package struct SampleShare: Hashable, Sendable {
 extension GateConfiguration.Traces {
     package init(_ section: ConfigurationSection) {
         if !section.has("endpoint") {
-            section.note("endpoint", "endpoint is missing, such as http://127.0.0.1:4318/v1/traces")
+            section.note(at: "endpoint", message: "endpoint is missing, such as http://127.0.0.1:4318/v1/traces")
         }
         endpoint = section.parsed("endpoint", default: "") { text in
             try Self.checkedEndpoint(text)
@@ -68,16 +68,24 @@ extension GateConfiguration.Traces {
         share = section.parsed("sample", default: SampleShare(millionths: 10_000)) { try SampleShare($0) }
         limit = section.integer("limit", in: 1...5000, default: 100)
         service = section.string("service", default: "playgate")
-        if service.isEmpty || service.utf8.count > 255 { section.note("service", "must have 1 to 255 bytes") }
+        if service.isEmpty || service.utf8.count > 255 {
+            section.note(at: "service", message: "must have 1 to 255 bytes")
+        }
         headers = section.secrets("headers").map { Header(name: $0.key, value: $0.value) }
         for header in headers where !header.isValid {
-            section.note("headers", "\(header.name): must be a header field, and its value visible characters")
+            section.note(
+                at: "headers",
+                message: "\(header.name): must be a header field, and its value visible characters"
+            )
         }
         if !headers.isEmpty, endpoint.hasPrefix("http:"), !Self.isOnThisMachine(endpoint) {
-            section.note("headers", "would be sent in clear: use https, or http to 127.0.0.1, [::1] or localhost")
+            section.note(
+                at: "headers",
+                message: "would be sent in clear: use https, or http to 127.0.0.1, [::1] or localhost"
+            )
         }
         #if !Traces
-            section.note("endpoint", "this build of playgate cannot send traces")
+            section.note(at: "endpoint", message: "this build of playgate cannot send traces")
         #endif
     }
 

@@ -8,12 +8,15 @@ package import Platform
 
 extension GateConfiguration.Trust {
     package init(_ section: ConfigurationSection) {
-        keys = section.list("keys", Key.init)
+        keys = section.list("keys", read: Key.init)
         if keys.isEmpty, !section.isFaulty {
-            section.note("keys", "keys is missing: name at least one file with a certificate or public key")
+            section.note(
+                at: "keys",
+                message: "keys is missing: name at least one file with a certificate or public key"
+            )
         }
         anchors = (section.strings("anchors") ?? []).map {
-            Located(value: section.resolve($0), place: section.place("anchors"))
+            Located(value: section.resolve($0), location: section.location("anchors"))
         }
         switch section.choice("minimumKeySize", default: KeySize.standard) {
         case .standard: minimumKeySize = .standard
@@ -33,18 +36,18 @@ extension GateConfiguration.Trust {
 
 extension GateConfiguration.Trust.Key {
     package init(_ section: ConfigurationSection) {
-        file = Located(value: section.requiredPath("file"), place: section.place("file"))
+        file = Located(value: section.requiredPath("file"), location: section.location("file"))
         name = section.optionalString("name")
         tokens = section.choice("tokens", default: MediaTokenForm.signedElement)
         requestors = section.strings("requestors")
         if requestors?.isEmpty ?? false {
-            section.note("requestors", "must not be empty; omit it for all requestors")
+            section.note(at: "requestors", message: "must not be empty; omit it for all requestors")
         }
         let earliest = Timestamp(millisecondsSince1970: .min)
-        let start = section.parsed("notBefore", default: earliest, Timestamp.parse)
-        let end = section.parsed("notAfter", default: Timestamp(millisecondsSince1970: .max), Timestamp.parse)
+        let start = section.parsed("notBefore", default: earliest, parse: Timestamp.parse)
+        let end = section.parsed("notAfter", default: Timestamp(millisecondsSince1970: .max), parse: Timestamp.parse)
         if start > end {
-            section.note("notAfter", "is before notBefore")
+            section.note(at: "notAfter", message: "is before notBefore")
         } else if section.has("notBefore") || section.has("notAfter") {
             validity = start...end
         }

@@ -22,7 +22,7 @@ extension GateConfiguration.Use {
             $0.integer("capacity", in: 1...100_000_000, default: 1_000_000)
         }
         let file = section.optionalSection("sqlite") { sqlite in
-            Located(value: sqlite.requiredPath("file"), place: sqlite.place("file"))
+            Located(value: sqlite.requiredPath("file"), location: sqlite.location("file"))
         }
         let deadline = section.duration(
             "deadline",
@@ -37,11 +37,13 @@ extension GateConfiguration.Use {
         switch name {
         case .memory: store = .memory(capacity: capacity)
         case .sqlite:
-            if file == nil { section.note("sqlite", "sqlite.file is missing: name the database file") }
-            store = .sqlite(file ?? Located(value: "", place: section.place))
+            if file == nil { section.note(at: "sqlite", message: "sqlite.file is missing: name the database file") }
+            store = .sqlite(file ?? Located(value: "", location: section.location))
         case .redis:
             #if Redis
-                if redis == nil { section.note("redis", "redis.address is missing: name the address of Redis") }
+                if redis == nil {
+                    section.note(at: "redis", message: "redis.address is missing: name the address of Redis")
+                }
                 store = redis.map { .redis($0) } ?? .memory(capacity: capacity)
             #else
                 section.note("store", "this build of playgate has no Redis support")
@@ -84,23 +86,26 @@ extension GateConfiguration.Use {
         fileprivate init(_ section: ConfigurationSection) {
             let named = ["address", "sentinels", "cluster"].filter { section.has($0) }
             if named.isEmpty {
-                section.note("address", "address is missing, such as 127.0.0.1:6379; or name sentinels or a cluster")
+                section.note(
+                    at: "address",
+                    message: "address is missing, such as 127.0.0.1:6379; or name sentinels or a cluster"
+                )
             }
-            if named.count > 1 { section.note(named[1], "\(named[0]) and \(named[1]) exclude each other") }
+            if named.count > 1 { section.note(at: named[1], message: "\(named[0]) and \(named[1]) exclude each other") }
             let address = section.parsed("address", default: RedisSettings.Address.none) {
                 try RedisSettings.Address($0, in: section)
             }
             let sentinels = section.addresses("sentinels")
             let isOfSentinels = section.has("sentinels")
             for key in ["primary", "sentinelUser", "sentinelPassword"] where section.has(key) && !isOfSentinels {
-                section.note(key, "needs sentinels")
+                section.note(at: key, message: "needs sentinels")
             }
             let user = section.optionalString("sentinelUser")
             let password = section.secret("sentinelPassword").map { RedisPassword($0.text) }
             let primary = isOfSentinels ? section.requiredString("primary") : section.string("primary", default: "")
             let cluster = section.addresses("cluster")
             if section.has("cluster"), section.has("database") {
-                section.note("database", "a Redis Cluster has one database only")
+                section.note(at: "database", message: "a Redis Cluster has one database only")
             }
             if isOfSentinels {
                 self = .sentinels(.init(addresses: sentinels, primary: primary, user: user, password: password))
@@ -127,11 +132,11 @@ extension GateConfiguration.Use {
         /// Returns a list of addresses of servers, which the section must not leave empty if it has the key.
         fileprivate func addresses(_ key: String) -> [RedisSettings.Address] {
             guard let texts = strings(key) else { return [] }
-            if texts.isEmpty, !isFaulty { note(key, "must name at least one server, as HOST:PORT") }
+            if texts.isEmpty, !isFaulty { note(at: key, message: "must name at least one server, as HOST:PORT") }
             var addresses: [RedisSettings.Address] = []
             for text in texts {
                 do throws(ParseFault) { addresses.append(try RedisSettings.Address(text, in: self)) } catch {
-                    note(key, error.description)
+                    note(at: key, message: error.description)
                 }
             }
             return addresses

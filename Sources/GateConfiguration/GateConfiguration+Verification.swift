@@ -13,7 +13,7 @@ extension GateConfiguration.Verification {
             in: .milliseconds(1) ... .seconds(86_400),
             default: .seconds(900)
         )
-        matchOptions = section.section("match", MediaResource.MatchOptions.init)
+        matchOptions = section.section("match", read: MediaResource.MatchOptions.init)
         cacheCapacity = section.integer("cache", in: 0...1_000_000, default: fallback)
     }
 }

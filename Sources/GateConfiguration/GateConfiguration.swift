@@ -122,7 +122,7 @@ package struct GateConfiguration: Sendable {
         package var socketGroup: Located<String>?
         package var tls: TLS?
         package var limits: HTTPLimits
-        package var place: ConfigurationPlace
+        package var location: ConfigurationLocation
 
         package struct TLS: Hashable, Sendable {
             package var certificate: Located<String>
@@ -182,7 +182,7 @@ package struct GateConfiguration: Sendable {
 /// A value and its position in the configuration.
 package struct Located<Value> {
     package let value: Value
-    package let place: ConfigurationPlace
+    package let location: ConfigurationLocation
 }
 
 extension Located: Sendable where Value: Sendable {}
@@ -290,7 +290,7 @@ extension GateConfiguration.Listener {
                 case .clientAuthorities: tls.clientAuthorities
                 }
             throw ConfigurationError(
-                problems: [ConfigurationProblem(place: file?.place ?? place, message: error.reason)]
+                problems: [ConfigurationProblem(location: file?.location ?? location, message: error.reason)]
             )
         }
     }
@@ -299,6 +299,6 @@ extension GateConfiguration.Listener {
         guard let socketGroup else { return nil }
         if let number = socketGroup.value.groupNumber { return number }
         let message = "there is no group named \(socketGroup.value)"
-        throw ConfigurationError(problems: [ConfigurationProblem(place: socketGroup.place, message: message)])
+        throw ConfigurationError(problems: [ConfigurationProblem(location: socketGroup.location, message: message)])
     }
 }

@@ -41,7 +41,7 @@ package enum CheckAnswer: Sendable, Equatable {
         /// True if it stands beside others of its name (`Set-Cookie`); else it replaces them.
         package let isRepeatable: Bool
 
-        package init(_ name: String, _ value: String, isRepeatable: Bool = false) {
+        package init(name: String, value: String, isRepeatable: Bool = false) {
             self.name = name
             self.value = value
             self.isRepeatable = isRepeatable

@@ -10,7 +10,7 @@ package protocol CheckAuthority: Sendable {
     /// - Parameters:
     ///   - request: The client's request; `nil` if Envoy did not describe it unambiguously.
     ///   - peer: The peer that asks.
-    func answer(_ request: CheckRequest?, from peer: GRPCPeer) async -> CheckAnswer
+    func check(_ request: CheckRequest?, from peer: GRPCPeer) async -> CheckAnswer
 
     /// True if a peer may ask. The connection of any other is closed `requestTimeout` after its first request.
     func trusts(_ peer: GRPCPeer) -> Bool

@@ -13,7 +13,7 @@
         private let settings: ListenerSettings
         private let authority: any CheckAuthority
         private let group: any EventLoopGroup
-        private let places: ConnectionPlaces
+        private let connectionLimit: ConnectionLimit
         private let onListening: @Sendable (ListenerAddress) -> Void
 
         /// - Parameters:
@@ -22,15 +22,15 @@
         ///   - onListening: Is told where it listens, once it does.
         package init(
             _ settings: ListenerSettings,
-            _ authority: any CheckAuthority,
+            authority: any CheckAuthority,
             group: any EventLoopGroup,
-            places: ConnectionPlaces,
+            places: ConnectionLimit,
             onListening: @escaping @Sendable (ListenerAddress) -> Void
         ) {
             self.settings = settings
             self.authority = authority
             self.group = group
-            self.places = places
+            self.connectionLimit = places
             self.onListening = onListening
         }
 
@@ -44,7 +44,12 @@
         /// more streams (GOAWAY).
         package func run() async throws {
             let certificates = PeerCertificates()
-            let factory = GRPCListenerFactory(settings: settings, eventLoopGroup: group, places: places, onListening)
+            let factory = GRPCListenerFactory(
+                settings: settings,
+                eventLoopGroup: group,
+                connectionLimit: connectionLimit,
+                onListening
+            )
             let transport = HTTP2ServerTransport.Custom(listenerFactory: factory, config: config(certificates))
             let server = GRPCServer(
                 transport: transport,
@@ -77,15 +82,15 @@
             )
             // An answer is not held back for others.
             config.connection.flushCoalescing = nil
-            let (authority, places, hasTLS) = (authority, places, settings.tls != nil)
+            let (authority, connectionLimit, hasTLS) = (authority, connectionLimit, settings.tls != nil)
             let limit = TimeAmount(settings.limits.requestTimeout)
             config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { stream in
                 if let connection = stream.parent {
-                    if hasTLS { certificates.keep(connection) }
+                    if hasTLS { certificates.remember(connection) }
                     let address = connection.remoteAddress
                     let certificate = hasTLS ? address.flatMap { certificates.digest(of: $0) } : nil
                     if authority.trusts(GRPCPeer(address: address, certificate: certificate)) {
-                        places.place(of: connection)?.prove()
+                        connectionLimit.slot(of: connection)?.prove()
                     } else {
                         // Frees the place of an untrusted peer, which has been refused then.
                         connection.eventLoop.scheduleTask(in: limit) { connection.close(promise: nil) }

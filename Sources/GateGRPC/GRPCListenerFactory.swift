@@ -12,18 +12,18 @@
     struct GRPCListenerFactory: HTTP2ServerTransport.ListenerFactory {
         private let settings: ListenerSettings
         let eventLoopGroup: any EventLoopGroup
-        private let places: ConnectionPlaces
+        private let connectionLimit: ConnectionLimit
         private let onListening: @Sendable (ListenerAddress) -> Void
 
         init(
             settings: ListenerSettings,
             eventLoopGroup: any EventLoopGroup,
-            places: ConnectionPlaces,
+            connectionLimit: ConnectionLimit,
             _ onListening: @escaping @Sendable (ListenerAddress) -> Void
         ) {
             self.settings = settings
             self.eventLoopGroup = eventLoopGroup
-            self.places = places
+            self.connectionLimit = connectionLimit
             self.onListening = onListening
         }
 
@@ -33,12 +33,12 @@
             listenerConfigurator: HTTP2ServerTransport.ListenerConfigurator,
             connectionConfigurator: HTTP2ServerTransport.ConnectionConfigurator
         ) async throws -> NIOAsyncChannel<Connection, Never> {
-            let (places, tls) = (places, settings.tls)
+            let (connectionLimit, tls) = (connectionLimit, settings.tls)
             let bootstrap = ServerBootstrap(group: eventLoopGroup)
                 .serverChannelOption(.backlog, value: 1024)
                 .serverChannelInitializer { channel in
                     listenerConfigurator.configure(channel: channel).flatMapThrowing {
-                        try channel.pipeline.syncOperations.addHandler(places.makeHandler())
+                        try channel.pipeline.syncOperations.addHandler(connectionLimit.makeHandler())
                     }
                 }
             let server = try await bind(bootstrap) { channel in
@@ -56,7 +56,7 @@
 
         private func bind(
             _ bootstrap: ServerBootstrap,
-            _ initializer: @escaping @Sendable (any Channel) -> EventLoopFuture<Connection>
+            initializer: @escaping @Sendable (any Channel) -> EventLoopFuture<Connection>
         ) async throws -> NIOAsyncChannel<Connection, Never> {
             switch settings.address {
             case .tcp(let host, let port):

@@ -24,7 +24,7 @@
                 }
                 let address = GRPCPeer.address(context.remotePeer)
                 let peer = GRPCPeer(address: address, certificate: address.flatMap { certificates.digest(of: $0) })
-                let answer = await authority.answer(CheckRequest(message), from: peer)
+                let answer = await authority.check(CheckRequest(message), from: peer)
                 return StreamingServerResponse(single: ServerResponse(message: answer.message))
             }
         }

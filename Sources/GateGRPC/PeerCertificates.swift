@@ -18,7 +18,7 @@ final class PeerCertificates: Sendable {
     }
 
     /// Keeps the certificate of a connection as long as it is open. Called on its event loop, after the handshake.
-    func keep(_ connection: any Channel) {
+    func remember(_ connection: any Channel) {
         guard let key = connection.remoteAddress?.key, digests.withLock({ $0[key] == nil }),
             let digest = HTTPConnection(connection).certificateDigest
         else { return }

@@ -20,47 +20,47 @@ struct ProtobufReader {
     }
 
     private let bytes: ArraySlice<UInt8>
-    private var place: Int
+    private var position: Int
 
     /// Creates a reader of a message, or of a field that is one.
     init(_ bytes: ArraySlice<UInt8>) {
         self.bytes = bytes
-        place = bytes.startIndex
+        position = bytes.startIndex
     }
 
     /// Reads the next field; `nil` at the end.
     mutating func next() throws(Fault) -> (field: UInt64, value: Value)? {
-        guard place < bytes.endIndex else { return nil }
+        guard position < bytes.endIndex else { return nil }
         let tag = try number()
         let field = tag >> 3
         guard 1...0x1FFF_FFFF ~= field else { throw Fault() }
         switch tag & 7 {
         case 0: return (field, .number(try number()))
         case 1:
-            _ = try take(8)
+            _ = try readBytes(8)
             return (field, .fixed)
         case 2:
             guard let length = Int(exactly: try number()) else { throw Fault() }
-            return (field, .bytes(try take(length)))
+            return (field, .bytes(try readBytes(length)))
         case 5:
-            _ = try take(4)
+            _ = try readBytes(4)
             return (field, .fixed)
         default: throw Fault()
         }
     }
 
-    private mutating func take(_ count: Int) throws(Fault) -> ArraySlice<UInt8> {
-        guard count <= bytes.endIndex - place else { throw Fault() }
-        defer { place += count }
-        return bytes[place..<place + count]
+    private mutating func readBytes(_ count: Int) throws(Fault) -> ArraySlice<UInt8> {
+        guard count <= bytes.endIndex - position else { throw Fault() }
+        defer { position += count }
+        return bytes[position..<position + count]
     }
 
     private mutating func number() throws(Fault) -> UInt64 {
         var number: UInt64 = 0
         for shift in stride(from: 0 as UInt64, to: 70, by: 7) {
-            guard place < bytes.endIndex else { throw Fault() }
-            let byte = bytes[place]
-            place += 1
+            guard position < bytes.endIndex else { throw Fault() }
+            let byte = bytes[position]
+            position += 1
             // The tenth byte has the last bit.
             guard shift < 63 || byte <= 1 else { throw Fault() }
             number |= UInt64(byte & 0x7F) << shift

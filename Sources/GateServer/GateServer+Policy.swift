@@ -29,7 +29,7 @@ extension GateServer {
         let gate = builder.gate(
             configuration,
             store: MemoryReplayStore(capacity: 1, leaseCapacity: 1),
-            grants: builder.grants?.authority(keySets, NOOPMetricsHandler.instance),
+            grants: builder.grants?.authority(keySets: keySets, metrics: NOOPMetricsHandler.instance),
             observer: NoObserver()
         )
         let range = EdgeBundle.goodForRange

@@ -25,7 +25,7 @@ package import struct SystemPackage.FileDescriptor
 /// SIGTERM and SIGINT drain it and end ``run()``; SIGHUP reloads its files.
 public struct GateServer: Sendable {
     package let configuration: GateConfiguration
-    let builder: GateBuilder
+    let builder: GateLoader
 
     /// Reads a configuration and the files that it names. Opens no store and no listener.
     ///
@@ -38,7 +38,7 @@ public struct GateServer: Sendable {
     /// Reads a configuration and the files that it names, as of `now`.
     package init(configurationFile path: String, at now: Timestamp) throws(ConfigurationError) {
         configuration = try GateConfiguration(file: path)
-        builder = try GateBuilder(configuration, at: now)
+        builder = try GateLoader(configuration, at: now)
         // The listeners of one section have their files in common.
         let edge = configuration.edge.map { ($0.listeners + $0.offloads).prefix(1) } ?? []
         let manifest = configuration.manifest?.listeners.prefix(1) ?? []
@@ -109,7 +109,7 @@ public struct GateServer: Sendable {
         /// Waits for so many milliseconds of ``clock``, or until its task is cancelled.
         package var sleep: @Sendable (Int64) async -> Void = { try? await Task.sleep(for: .milliseconds($0)) }
         /// The age above which the mirror of revocations is too old to allow playbacks by.
-        package var greatestMirrorAge = RevocationMirror.greatestAge
+        package var greatestRevocationAge = RevocationCache.greatestAge
         /// Returns the fetcher of a key set in place of the configured one.
         package var keySetFetcher: @Sendable (any KeySetFetcher) -> any KeySetFetcher = { $0 }
 
@@ -135,19 +135,26 @@ public struct GateServer: Sendable {
         // One event loop per core that this process may use, which may be fewer than the machine has: by its affinity, or by
         // the CPU quota of its container, which NIO reads.
         let loops = MultiThreadedEventLoopGroup(numberOfThreads: min(usableCores(), System.coreCount))
-        let outcome = await Result { try await serve(environment, sink, logger, loops) }
+        let outcome = await Result { try await serve(in: environment, sink: sink, logger: logger, loops: loops) }
         try? await loops.shutdownGracefully()
         try outcome.get()
         logger.info("stopped")
     }
 
     private func serve(
-        _ environment: ServiceEnvironment,
-        _ sink: LogSink,
-        _ logger: Logger,
-        _ loops: any EventLoopGroup
+        in environment: ServiceEnvironment,
+        sink: LogSink,
+        logger: Logger,
+        loops: any EventLoopGroup
     ) async throws {
-        let parts = try ServiceParts(configuration, builder, environment, sink: sink, logger: logger, loops: loops)
+        let parts = try ServiceParts(
+            configuration,
+            builder: builder,
+            environment: environment,
+            sink: sink,
+            logger: logger,
+            loops: loops
+        )
         for warning in builder.warnings { logger.warning("\(warning)") }
         if configuration.isShadow { logger.warning("shadow mode: refusals are logged and counted, and allowed") }
         logger.info(
@@ -162,13 +169,22 @@ public struct GateServer: Sendable {
         // After the listeners, which shut down first.
         if let spans = parts.spans { services.append(spans) }
         if let origin = parts.origin { services.append(OriginConnections(origin: origin)) }
-        if let mirror = parts.mirror {
-            services.append(MirrorRefresh(mirror: mirror, store: parts.store, clock: environment.clock, logger: logger))
+        if let revocationCache = parts.revocationCache {
+            services.append(
+                RevocationRefresh(
+                    revocationCache: revocationCache,
+                    store: parts.store,
+                    clock: environment.clock,
+                    logger: logger
+                )
+            )
         }
         // The first listener, of the administrator, is there from the start, and says why the others are not.
         services.append(parts.listeners[0])
         for listener in parts.listeners.dropFirst() {
-            services.append(parts.mirror.map { ListenerAfterRefresh(mirror: $0, listener: listener) } ?? listener)
+            services.append(
+                parts.revocationCache.map { ListenerAfterRefresh(revocationCache: $0, listener: listener) } ?? listener
+            )
         }
         services.append(ShutdownDeadline(limit: configuration.shutdownGrace, logger: logger))
         var group = ServiceGroupConfiguration(
@@ -212,15 +228,15 @@ extension Logger {
 }
 
 /// The task that keeps the mirror of revocations up to date.
-private struct MirrorRefresh: Service {
-    package let mirror: RevocationMirror
-    package let store: any GrantStore
-    package let clock: @Sendable () -> Timestamp
-    package let logger: Logger
+private struct RevocationRefresh: Service {
+    let revocationCache: RevocationCache
+    let store: any GrantStore
+    let clock: @Sendable () -> Timestamp
+    let logger: Logger
 
-    package func run() async throws {
+    func run() async throws {
         await cancelWhenGracefulShutdown {
-            await mirror.run(store, clock: clock) { fault in
+            await revocationCache.run(store, clock: clock) { fault in
                 if let fault {
                     logger.error("revocations cannot be read: \(fault)")
                 } else {
@@ -235,15 +251,15 @@ private struct MirrorRefresh: Service {
 /// A listener that begins once the revocations have been read, because a gate that does not know them refuses every grant. It
 /// does not wait long: without the store, all that needs no grant is decided as ever.
 private struct ListenerAfterRefresh: Service {
-    package let mirror: RevocationMirror
-    package let listener: any Service
+    let revocationCache: RevocationCache
+    let listener: any Service
 
     private static let limit = Duration.seconds(3)
 
-    package func run() async throws {
+    func run() async throws {
         let end = ContinuousClock.now + Self.limit
         await cancelWhenGracefulShutdown {
-            while mirror.age() == nil, ContinuousClock.now < end, !Task.isCancelled {
+            while revocationCache.age() == nil, ContinuousClock.now < end, !Task.isCancelled {
                 try? await Task.sleep(for: .milliseconds(5))
             }
         }
@@ -253,9 +269,9 @@ private struct ListenerAfterRefresh: Service {
 
 /// The connections to the origin of manifests, which are closed at the end.
 private struct OriginConnections: Service {
-    package let origin: OriginClient
+    let origin: OriginClient
 
-    package func run() async throws {
+    func run() async throws {
         try? await gracefulShutdown()
         await origin.shutdown()
     }
@@ -263,10 +279,10 @@ private struct OriginConnections: Service {
 
 /// The connection of a store that has one (Redis).
 private struct StoreConnection: Service {
-    package let store: any ReplayStore
-    package let logger: Logger
+    let store: any ReplayStore
+    let logger: Logger
 
-    package func run() async throws {
+    func run() async throws {
         await cancelWhenGracefulShutdown {
             await store.run { fault in
                 if let fault {

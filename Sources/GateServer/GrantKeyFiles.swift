@@ -14,13 +14,13 @@ struct GrantKeyFiles {
     private let grants: GateConfiguration.Grants
     private let problems: ProblemList
 
-    init(_ grants: GateConfiguration.Grants, _ problems: ProblemList) {
+    init(_ grants: GateConfiguration.Grants, problems: ProblemList) {
         self.grants = grants
         self.problems = problems
     }
 
     /// A key of an issuer.
-    package struct Member: Sendable {
+    struct Member: Sendable {
         package let key: TokenKey
         /// The name of the key, or of its set, in `keys`; `nil` for a key of an issuer's key set.
         package let name: String?
@@ -31,12 +31,12 @@ struct GrantKeyFiles {
     /// Returns the keys of an issuer: those of the configuration, and those of its key set.
     ///
     /// - Parameter warnings: Receives what is not used, and why.
-    package func keys(of issuer: GateConfiguration.Grants.Issuer, _ warnings: inout [String]) -> [Member] {
+    func keys(of issuer: GateConfiguration.Grants.Issuer, _ warnings: inout [String]) -> [Member] {
         var keys: [Member] = []
         for key in grants.keys where issuer.keys.contains(key.id) {
             // The algorithms of an issuer are those of its key sets.
-            do throws(KeySetError) { keys += try members(key, issuer.ownBinding) } catch {
-                problems.add(key.setPlace ?? key.place, "\(error)")
+            do throws(KeySetError) { keys += try members(of: key, binding: issuer.ownBinding) } catch {
+                problems.add(at: key.setLocation ?? key.location, message: "\(error)")
             }
         }
         guard let file = issuer.keySet else { return keys }
@@ -46,16 +46,16 @@ struct GrantKeyFiles {
             keys += set.keys.map { Member(key: $0, name: nil) }
             warnings += set.skipped.map { "\(file.value): key \($0.index + 1) is not used: \($0.reason)" }
         } catch let fault as FileFault {
-            problems.add(file.place, "\(file.value): \(fault.reason)")
+            problems.add(at: file.location, message: "\(file.value): \(fault.reason)")
         } catch {
-            problems.add(file.place, "\(file.value): \(error)")
+            problems.add(at: file.location, message: "\(file.value): \(error)")
         }
         return keys
     }
 
     private func members(
-        _ key: GateConfiguration.Grants.Key,
-        _ binding: KeyBinding
+        of key: GateConfiguration.Grants.Key,
+        binding: KeyBinding
     ) throws(KeySetError) -> [Member] {
         guard case .set(let file) = key.material else {
             let made = try key.tokenKey(binding, validity: validity(key))
@@ -63,7 +63,7 @@ struct GrantKeyFiles {
         }
         let bytes: [UInt8]
         do throws(FileFault) { bytes = try file.value.bytesOfFile(limit: KeySetReading.maximumSize) } catch {
-            problems.add(file.place, "\(file.value): \(error.reason)")
+            problems.add(at: file.location, message: "\(file.value): \(error.reason)")
             return []
         }
         return try KeyRing(bytes, binding: binding) { last in verificationEnd(key, after: last) }.members.map {
@@ -91,8 +91,8 @@ struct GrantKeyFiles {
 
 extension GateConfiguration.Grants.Key {
     /// The place of the file with keys that follow each other; `nil` for another key.
-    fileprivate var setPlace: ConfigurationPlace? {
-        if case .set(let file) = material { file.place } else { nil }
+    fileprivate var setLocation: ConfigurationLocation? {
+        if case .set(let file) = material { file.location } else { nil }
     }
 
     fileprivate func tokenKey(
@@ -116,9 +116,9 @@ extension GateConfiguration.Grants.Key {
                 binding: binding,
                 validity: validity
             )
-        case .vendors: throw KeySetError(.malformed, "a secret with an encoding is for vendors' formats alone")
-        case .encryption: throw KeySetError(.malformed, "a key for encryption signs nothing")
-        case .set: throw KeySetError(.malformed, "a set is not one key")
+        case .vendors: throw KeySetError(.malformed, reason: "a secret with an encoding is for vendors' formats alone")
+        case .encryption: throw KeySetError(.malformed, reason: "a key for encryption signs nothing")
+        case .set: throw KeySetError(.malformed, reason: "a set is not one key")
         }
     }
 }

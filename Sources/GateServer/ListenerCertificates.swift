@@ -11,9 +11,9 @@ final class ListenerCertificates: Sendable {
     private let held = Mutex<[Held]>([])
 
     private struct Held {
-        package let name: String
-        package let application: String
-        package let tls: ServerTLS
+        let name: String
+        let application: String
+        let tls: ServerTLS
     }
 
     /// The certificates of a configuration, not in use yet.
@@ -21,11 +21,11 @@ final class ListenerCertificates: Sendable {
         fileprivate let pairs: [(present: ServerTLS, next: ServerTLS)]
 
         /// Uses them for connections from now on.
-        package func adopt() { for pair in pairs { pair.present.replace(with: pair.next) } }
+        func adopt() { for pair in pairs { pair.present.replace(with: pair.next) } }
     }
 
     /// Returns the settings of a listener, and remembers its TLS.
-    package func settings(
+    func settings(
         of listener: GateConfiguration.Listener,
         _ name: String,
         speaking application: String = "http/1.1"
@@ -40,7 +40,7 @@ final class ListenerCertificates: Sendable {
     /// Reads the certificates of another configuration for these listeners.
     ///
     /// - Throws: ``ConfigurationError`` at the place of the file that cannot be used.
-    package func replacement(_ configuration: GateConfiguration) throws(ConfigurationError) -> Replacement {
+    func replacement(_ configuration: GateConfiguration) throws(ConfigurationError) -> Replacement {
         var pairs: [(ServerTLS, ServerTLS)] = []
         for held in held.withLock(\.self) {
             // A listener that is left out, or has no TLS any more, goes on as it is until a restart.

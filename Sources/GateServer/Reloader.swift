@@ -23,22 +23,22 @@ internal import UnixSignals
 /// A reload is atomic. After an error the previous configuration stays active. Listeners, beside their certificates, the
 /// store and the log do not change; changing those takes effect after a restart.
 final class Reloader: Service {
-    private let live: LiveGate
+    private let live: CurrentGate
     private let observer: any DecisionObserver
     private let metrics: any MetricsFactory
     private let logger: Logger
     private let counts: ReloadCounts
     /// The objects that the active gate was made of, from which one with other keys is made. The lock serializes reloads: one
     /// that began earlier must not end later.
-    private let builder: Mutex<GateBuilder>
+    private let builder: Mutex<GateLoader>
 
     private let clock: @Sendable () -> Timestamp
     private let keySets: KeySetKeeper
     private let certificates: ListenerCertificates
 
     init(
-        _ live: LiveGate,
-        builder: GateBuilder,
+        _ live: CurrentGate,
+        builder: GateLoader,
         keySets: KeySetKeeper,
         certificates: ListenerCertificates,
         observer: any DecisionObserver,
@@ -58,7 +58,7 @@ final class Reloader: Service {
         self.counts = counts
     }
 
-    package func run() async throws {
+    func run() async throws {
         await withTaskGroup(of: Void.self) { group in
             group.addTask(name: "reload on SIGHUP") {
                 for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
@@ -66,12 +66,12 @@ final class Reloader: Service {
                 }
             }
             group.addTask(name: "reload on change") { await self.watch() }
-            group.addTask(name: "key sets") { await self.keySets.run { self.takeKeys() } }
+            group.addTask(name: "key sets") { await self.keySets.run { self.useFetchedKeys() } }
         }
     }
 
     /// Makes a gate with the present keys of fetched sets the active one: at once, and without reading any file.
-    private func takeKeys() {
+    private func useFetchedKeys() {
         builder.withLock { builder in
             let present = live.current
             guard let grants = present.gate.grants, let parts = builder.grants else { return }
@@ -79,7 +79,7 @@ final class Reloader: Service {
             let gate = builder.gate(
                 present.configuration,
                 store: present.gate.store,
-                grants: GrantAuthority(grants, verifier: verifiers.cat, signedURIs: verifiers.signedURIs),
+                grants: GrantService(grants, verifier: verifiers.cat, signedURIs: verifiers.signedURIs),
                 observer: observer
             )
             live.replace(with: present.with(gate))
@@ -110,7 +110,7 @@ final class Reloader: Service {
     /// - Parameter rereads: True to read the configuration file again; false to read only what it names.
     /// - Returns: The error; `nil` if the new configuration is active.
     @discardableResult
-    package func reload(because reason: String, rereading rereads: Bool = true) async -> ConfigurationError? {
+    func reload(because reason: String, rereading rereads: Bool = true) async -> ConfigurationError? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .utility).async {
                 continuation.resume(returning: self.reloadNow(because: reason, rereading: rereads))
@@ -140,25 +140,27 @@ final class Reloader: Service {
     private func replacePresent(
         because reason: String,
         rereading rereads: Bool
-    ) throws(ConfigurationError) -> GateBuilder {
+    ) throws(ConfigurationError) -> GateLoader {
         let present = live.current
         let now = clock()
         let configuration =
             rereads
             ? try GateConfiguration(file: present.configuration.file.path)
             : try GateConfiguration(again: present.configuration)
-        let builder = try GateBuilder(configuration, at: now)
+        let builder = try GateLoader(configuration, at: now)
         let certificates = try certificates.replacement(configuration)
         // A gate without grants gets them with a restart only.
         keySets.adopt(present.gate.grants == nil ? [] : builder.grants?.remotes ?? [])
         let gate = builder.gate(
             configuration,
             store: present.gate.store,
-            grants: present.gate.grants.flatMap { builder.grants?.authority(inPlaceOf: $0, keySets, metrics) },
+            grants: present.gate.grants.flatMap {
+                builder.grants?.authority(inPlaceOf: $0, keySets: keySets, metrics: metrics)
+            },
             observer: observer
         )
         live.replace(
-            with: LiveGate.Snapshot(
+            with: CurrentGate.Snapshot(
                 gate: gate,
                 configuration: configuration,
                 publishedKeys: builder.grants?.published,

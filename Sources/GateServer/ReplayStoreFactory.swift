@@ -15,9 +15,9 @@ enum ReplayStoreFactory {
     ///
     /// - Parameter loops: The event loops of the listeners.
     /// - Throws: ``ConfigurationError`` if the store cannot be opened.
-    package static func make(
-        _ configuration: GateConfiguration,
-        _ loops: any EventLoopGroup
+    static func make(
+        for configuration: GateConfiguration,
+        loops: any EventLoopGroup
     ) throws(ConfigurationError) -> any GrantStore {
         switch configuration.use.store {
         case .memory(let capacity): return MemoryReplayStore(capacity: capacity)
@@ -25,12 +25,15 @@ enum ReplayStoreFactory {
             #if SQLite
                 do throws(ReplayStoreError) { return try SQLiteReplayStore(path: file.value) } catch {
                     throw ConfigurationError(problems: [
-                        ConfigurationProblem(place: file.place, message: error.reason)
+                        ConfigurationProblem(location: file.location, message: error.reason)
                     ])
                 }
             #else
                 throw ConfigurationError(problems: [
-                    ConfigurationProblem(place: file.place, message: "this build of playgate has no SQLite support")
+                    ConfigurationProblem(
+                        location: file.location,
+                        message: "this build of playgate has no SQLite support"
+                    )
                 ])
             #endif
         #if Redis

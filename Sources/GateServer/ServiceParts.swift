@@ -24,45 +24,45 @@ internal import Telemetry
 
 /// The parts of a running service, put together: store, gate, reloader and listeners.
 struct ServiceParts {
-    package let store: any GrantStore
+    let store: any GrantStore
     let reloader: Reloader
-    package let keySets: KeySetKeeper
+    let keySets: KeySetKeeper
     /// The revocations as grants know them; `nil` if there is no key for their tags.
-    package let mirror: RevocationMirror?
+    let revocationCache: RevocationCache?
     /// The listeners, in the order in which they start.
-    package private(set) var listeners: [any Service] = []
+    private(set) var listeners: [any Service] = []
 
     private let configuration: GateConfiguration
     private let environment: GateServer.ServiceEnvironment
     private let logger: Logger
     private let loops: any EventLoopGroup
-    private let live: LiveGate
+    private let live: CurrentGate
     private let registry = PrometheusRegistry()
-    package let metrics: DecisionMetrics
+    let metrics: DecisionMetrics
     /// The decisions for the operator page.
     private let window: DecisionWindow
     private let inFlight: ConcurrencyLimit
     /// The connections to the origin of manifests; `nil` without a manifest listener.
-    package let origin: OriginClient?
+    let origin: OriginClient?
     /// The spans on their way to a collector; `nil` if none are made.
-    package let spans: SpanSender?
+    let spans: SpanSender?
     private let reloads = ReloadCounts()
     private let certificates = ListenerCertificates()
-    package let budget = ByteBudget(32 << 20)
+    let budget = ByteBudget(32 << 20)
     private let reporter: PeerReporter
     private let journal: RevocationJournal
 
     /// - Throws: ``ConfigurationError`` if the store cannot be opened or a certificate cannot be used.
     init(
         _ configuration: GateConfiguration,
-        _ builder: GateBuilder,
-        _ environment: GateServer.ServiceEnvironment,
+        builder: GateLoader,
+        environment: GateServer.ServiceEnvironment,
         sink: LogSink,
         logger: Logger,
         loops: any EventLoopGroup
     ) throws(ConfigurationError) {
         (self.configuration, self.environment, self.logger, self.loops) = (configuration, environment, logger, loops)
-        store = try ReplayStoreFactory.make(configuration, loops)
+        store = try ReplayStoreFactory.make(for: configuration, loops: loops)
         keySets = KeySetKeeper(
             clock: environment.clock,
             sleep: environment.sleep,
@@ -70,23 +70,37 @@ struct ServiceParts {
             logger: logger
         )
         keySets.adopt(builder.grants?.remotes ?? [])
-        let grants = builder.grants?.authority(keySets, registry, greatestAge: environment.greatestMirrorAge)
-        (mirror, metrics) = (grants?.mirror, DecisionMetrics(factory: registry, store: store.name))
+        let grants = builder.grants?.authority(
+            keySets: keySets,
+            metrics: registry,
+            greatestAge: environment.greatestRevocationAge
+        )
+        (revocationCache, metrics) = (grants?.revocationCache, DecisionMetrics(factory: registry, store: store.name))
         (inFlight, reporter) = (ConcurrencyLimit(configuration.api.concurrency), PeerReporter(logger: logger))
         origin = configuration.manifest.map { OriginClient($0, loops: loops) }
         window = DecisionWindow(isStarted: !configuration.adminCallers.isEmpty)
         let tracers: [DecisionTracer]
-        (tracers, spans) = Self.tracing(configuration.traces, registry, logger, loops)
+        (tracers, spans) = Self.tracing(
+            settings: configuration.traces,
+            registry: registry,
+            logger: logger,
+            loops: loops
+        )
         journal = RevocationJournal(logger: logger, sessions: SessionHash(configuration.log))
-        let observer = Self.observer(configuration.log, sink, journal.sessions, [metrics, window] + tracers)
-        let snapshot = LiveGate.Snapshot(
+        let observer = Self.observer(
+            for: configuration.log,
+            sink: sink,
+            sessions: journal.sessions,
+            others: [metrics, window] + tracers
+        )
+        let snapshot = CurrentGate.Snapshot(
             gate: builder.gate(configuration, store: store, grants: grants, observer: observer),
             configuration: configuration,
             publishedKeys: builder.grants?.published,
             files: builder.files,
             loaded: environment.clock()
         )
-        live = LiveGate(snapshot)
+        live = CurrentGate(snapshot)
         reloader = Reloader(
             live,
             builder: builder,
@@ -102,10 +116,10 @@ struct ServiceParts {
     }
 
     private static func observer(
-        _ log: GateConfiguration.Log,
-        _ sink: LogSink,
-        _ sessions: SessionHash,
-        _ others: [any DecisionObserver]
+        for log: GateConfiguration.Log,
+        sink: LogSink,
+        sessions: SessionHash,
+        others: [any DecisionObserver]
     ) -> DecisionObservers {
         var observers = others
         // Decision lines have the level info, so higher log levels exclude them.
@@ -117,36 +131,51 @@ struct ServiceParts {
     }
 
     private static func tracing(
-        _ settings: GateConfiguration.Traces?,
-        _ registry: PrometheusRegistry,
-        _ logger: Logger,
-        _ loops: any EventLoopGroup
+        settings: GateConfiguration.Traces?,
+        registry: PrometheusRegistry,
+        logger: Logger,
+        loops: any EventLoopGroup
     ) -> (tracers: [DecisionTracer], sender: SpanSender?) {
         guard let settings else { return ([], nil) }
         let counters = DecisionTracer.Counters(factory: registry)
         let tracer = DecisionTracer(share: settings.share, limit: settings.limit, counters)
         let collector = SpanCollector(settings, loops: loops)
-        return ([tracer], SpanSender(tracer, counters, collector, service: settings.service, logger: logger))
+        return (
+            [tracer],
+            SpanSender(
+                tracer: tracer,
+                counters: counters,
+                collector: collector,
+                service: settings.service,
+                logger: logger
+            )
+        )
     }
 
     private mutating func addListeners(_ sink: LogSink) throws(ConfigurationError) {
-        let api = places("api", configuration.api.listener)
-        let admin = places("admin", configuration.admin)
-        let edges = (configuration.edge?.listeners ?? []).map { (listener: $0, places: places("edge", $0)) }
-        let offloads = (configuration.edge?.offloads ?? []).map { (listener: $0, places: places("spoe", $0)) }
+        let api = slots(for: "api", listener: configuration.api.listener)
+        let admin = slots(for: "admin", listener: configuration.admin)
+        let edges = (configuration.edge?.listeners ?? []).map {
+            (listener: $0, connectionLimit: slots(for: "edge", listener: $0))
+        }
+        let offloads = (configuration.edge?.offloads ?? []).map {
+            (listener: $0, connectionLimit: slots(for: "spoe", listener: $0))
+        }
         let manifests = (configuration.manifest?.listeners ?? [])
-            .map { (listener: $0, places: places("manifest", $0)) }
-        let grpc = (configuration.edge?.grpc ?? []).map { (listener: $0, places: places("grpc", $0)) }
-        let all = [api, admin] + (edges + offloads + grpc + manifests).map(\.places)
+            .map { (listener: $0, connectionLimit: slots(for: "manifest", listener: $0)) }
+        let grpc = (configuration.edge?.grpc ?? []).map {
+            (listener: $0, connectionLimit: slots(for: "grpc", listener: $0))
+        }
+        let all = [api, admin] + (edges + offloads + grpc + manifests).map(\.connectionLimit)
         let state = readiness(all)
-        let gauges = gauges(all, sink)
+        let gauges = gauges(of: all, sink: sink)
         let adminResponder = AdminResponder(
             live: live,
             reload: { [reloader] in await reloader.reload(because: "POST /reload") },
             registry: registry,
             gauges: gauges,
             state: state,
-            page: operatorPage(gauges, state),
+            page: operatorPage(gauges: gauges, state: state),
             clock: environment.clock
         )
         let apiResponder = APIResponder(
@@ -155,42 +184,48 @@ struct ServiceParts {
             metrics: metrics,
             inFlight: inFlight,
             requests: StatusCounters(factory: registry, listener: "api"),
-            mirror: mirror,
+            revocationCache: revocationCache,
             journal: journal,
             clock: environment.clock
         )
         listeners = [
-            try listener(configuration.admin, adminResponder, admin),
-            try listener(configuration.api.listener, apiResponder, api),
+            try listener(for: configuration.admin, responder: adminResponder, slots: admin),
+            try listener(for: configuration.api.listener, responder: apiResponder, slots: api),
         ]
-        try addEdges(edges, offloads, grpc, state)
+        try addEdges(edges, offloads: offloads, grpc: grpc, state: state)
         try addManifests(manifests)
     }
 
-    package func readiness(_ places: [ConnectionPlaces]) -> Readiness {
-        Readiness(live: live, keySets: keySets, places: places, reloads: reloads, clock: environment.clock)
+    func readiness(_ connectionLimits: [ConnectionLimit]) -> Readiness {
+        Readiness(
+            live: live,
+            keySets: keySets,
+            connectionLimits: connectionLimits,
+            reloads: reloads,
+            clock: environment.clock
+        )
     }
 
-    package func operatorPage(_ gauges: ServiceGauges, _ state: Readiness) -> OperatorPage {
+    func operatorPage(gauges: ServiceGauges, state: Readiness) -> OperatorPage {
         OperatorPage(
             live: live,
             window: window,
             gauges: gauges,
             state: state,
-            mirror: mirror,
+            revocationCache: revocationCache,
             isSecure: configuration.admin.tls != nil,
             journal: journal,
             clock: environment.clock
         )
     }
 
-    package typealias Places = [(listener: GateConfiguration.Listener, places: ConnectionPlaces)]
+    typealias LimitedListeners = [(listener: GateConfiguration.Listener, connectionLimit: ConnectionLimit)]
 
     private mutating func addEdges(
-        _ edges: Places,
-        _ offloads: Places,
-        _ grpc: Places,
-        _ state: Readiness
+        _ edges: LimitedListeners,
+        offloads: LimitedListeners,
+        grpc: LimitedListeners,
+        state: Readiness
     ) throws(ConfigurationError) {
         guard configuration.edge != nil else { return }
         let edgeResponder = EdgeResponder(
@@ -200,52 +235,54 @@ struct ServiceParts {
             requests: EdgeCounters(factory: registry),
             clock: environment.clock
         )
-        for edge in edges { listeners.append(try listener(edge.listener, edgeResponder, edge.places)) }
-        try addOffloads(offloads, edgeResponder)
+        for edge in edges {
+            listeners.append(try listener(for: edge.listener, responder: edgeResponder, slots: edge.connectionLimit))
+        }
+        try addOffloads(offloads, checks: edgeResponder)
         #if GRPC
             let authority = EnvoyAuthority(responder: edgeResponder) { await state.faults().isEmpty }
             for edge in grpc {
                 let listener = GRPCListener(
-                    try certificates.settings(of: edge.listener, edge.places.listener, speaking: "h2"),
-                    authority,
+                    try certificates.settings(of: edge.listener, edge.connectionLimit.listener, speaking: "h2"),
+                    authority: authority,
                     group: loops,
-                    places: edge.places,
-                    onListening: onListening(edge.places.listener)
+                    places: edge.connectionLimit,
+                    onListening: onListening(edge.connectionLimit.listener)
                 )
                 listeners.append(listener)
             }
         #endif
     }
 
-    package mutating func addOffloads(_ offloads: Places, _ checks: EdgeResponder) throws(ConfigurationError) {
+    mutating func addOffloads(_ offloads: LimitedListeners, checks: EdgeResponder) throws(ConfigurationError) {
         guard !offloads.isEmpty else { return }
         let (responder, counters) = (SPOEResponder(checks: checks), OffloadCounters(factory: registry))
         for offload in offloads {
             let listener = SPOPListener(
-                try certificates.settings(of: offload.listener, offload.places.listener),
-                responder,
+                try certificates.settings(of: offload.listener, offload.connectionLimit.listener),
+                service: responder,
                 group: loops,
-                places: offload.places,
+                places: offload.connectionLimit,
                 budget: budget,
                 onEnd: { counters.count($0) },
-                onListening: onListening(offload.places.listener)
+                onListening: onListening(offload.connectionLimit.listener)
             )
             listeners.append(listener)
         }
     }
 
-    package func gauges(_ places: [ConnectionPlaces], _ sink: LogSink) -> ServiceGauges {
+    func gauges(of connectionLimits: [ConnectionLimit], sink: LogSink) -> ServiceGauges {
         ServiceGauges(
             inFlight: inFlight,
             reloads: reloads,
             sink: sink,
-            places: places,
-            mirror: mirror,
+            connectionLimits: connectionLimits,
+            revocationCache: revocationCache,
             keySets: keySets
         )
     }
 
-    package mutating func addManifests(_ manifests: Places) throws(ConfigurationError) {
+    mutating func addManifests(_ manifests: LimitedListeners) throws(ConfigurationError) {
         guard let origin, let settings = configuration.manifest else { return }
         let responder = ManifestResponder(
             live: live,
@@ -258,14 +295,18 @@ struct ServiceParts {
             helpURL: configuration.api.helpURL,
             clock: environment.clock
         )
-        for manifest in manifests { listeners.append(try listener(manifest.listener, responder, manifest.places)) }
+        for manifest in manifests {
+            listeners.append(
+                try listener(for: manifest.listener, responder: responder, slots: manifest.connectionLimit)
+            )
+        }
     }
 
-    private func places(_ name: String, _ listener: GateConfiguration.Listener) -> ConnectionPlaces {
+    private func slots(for name: String, listener: GateConfiguration.Listener) -> ConnectionLimit {
         let (live, reporter) = (live, reporter)
-        return ConnectionPlaces(
-            name,
-            listener.limits,
+        return ConnectionLimit(
+            listener: name,
+            limits: listener.limits,
             factory: registry,
             standing: { peer in
                 switch name {
@@ -275,23 +316,23 @@ struct ServiceParts {
                 default: .trusted
                 }
             },
-            report: { reporter.report($0, $1, listener: name) }
+            report: { reporter.report($0, of: $1, listener: name) }
         )
     }
 
     private func listener(
-        _ listener: GateConfiguration.Listener,
-        _ responder: any HTTPService,
-        _ places: ConnectionPlaces
+        for listener: GateConfiguration.Listener,
+        responder: any HTTPService,
+        slots connectionLimit: ConnectionLimit
     ) throws(ConfigurationError) -> HTTPListener {
         HTTPListener(
-            try certificates.settings(of: listener, places.listener),
-            responder,
+            try certificates.settings(of: listener, connectionLimit.listener),
+            responder: responder,
             group: loops,
-            places: places,
+            places: connectionLimit,
             budget: budget,
             clock: environment.clock,
-            onListening: onListening(places.listener)
+            onListening: onListening(connectionLimit.listener)
         )
     }
 

@@ -9,10 +9,10 @@ internal import ServiceLifecycle
 
 /// Ends the process with exit status 1 if draining exceeds the limit.
 struct ShutdownDeadline: Service {
-    package let limit: Duration
-    package let logger: Logger
+    let limit: Duration
+    let logger: Logger
 
-    package func run() async throws {
+    func run() async throws {
         try await gracefulShutdown()
         logger.info("stopping", metadata: ["grace": "\(limit.text)"])
         // A thread of its own is used, because those of the tasks may all be blocked.

@@ -11,22 +11,22 @@ internal import VendorTokens
 /// The issuers of vendors' formats.
 enum VendorIssuers {
     /// Creates the issuer of a profile. Returns `nil` if there are problems.
-    package static func make(
-        _ profile: Located<GrantProfile>,
-        _ grants: GateConfiguration.Grants,
-        _ problems: ProblemList,
-        _ warnings: inout [String]
+    static func make(
+        for profile: Located<GrantProfile>,
+        grants: GateConfiguration.Grants,
+        problems: ProblemList,
+        warnings: inout [String]
     ) -> (any VendorIssuer)? {
         guard let vendor = grants.vendors[profile.value.name], let id = profile.value.keyIDs.first,
             let key = grants.keys.first(where: { $0.id == id })
         else { return nil }
         let name = profile.value.name
         guard profile.value.keyIDs.count == 1 else {
-            problems.add(profile.place, "\(name): a vendor's format has one key")
+            problems.add(at: profile.location, message: "\(name): a vendor's format has one key")
             return nil
         }
         do throws(SigningError) {
-            let issuer = try vendor.format.issuer(try key.vendorKey(), vendor.settings)
+            let issuer = try vendor.format.issuer(with: try key.vendorKey(), settings: vendor.settings)
             // A folder for a minute: a format without folders, or without networks of clients, is no good for this profile.
             let now = Timestamp(secondsSince1970: 1_925_000_120)
             var request = SigningRequest(path: "/live/", issued: now, expires: now.advanced(byMilliseconds: 60_000))
@@ -39,7 +39,7 @@ enum VendorIssuers {
             warnings += issuer.warnings.map { "profile \(name): \($0.rawValue): see docs/vendors.md" }
             return issuer
         } catch {
-            problems.add(vendor.place, "\(name): \(vendor.format.rawValue) cannot be issued: \(error)")
+            problems.add(at: vendor.location, message: "\(name): \(vendor.format.rawValue) cannot be issued: \(error)")
             return nil
         }
     }
@@ -52,7 +52,7 @@ extension GateConfiguration.Grants.Key {
         case .vendors(let secret): return .secret(secret)
         case .secret(let bytes): return .secret(try SigningSecret(bytes: bytes))
         case .pem(let text): return .privateKey(try SigningPrivateKey(pem: [UInt8](text.text.utf8)))
-        case .set, .encryption: throw SigningError(.key, id)
+        case .set, .encryption: throw SigningError(.key, value: id)
         }
     }
 }

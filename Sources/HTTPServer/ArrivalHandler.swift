@@ -26,7 +26,7 @@ package final class ArrivalHandler: ChannelInboundHandler {
     /// - Parameter readsPlainHeads: False to let the decoder read everything.
     package init(
         _ connection: HTTPConnectionHandler,
-        _ limits: NIOHTTPDecoderLimitConfiguration,
+        limits: NIOHTTPDecoderLimitConfiguration,
         readsPlainHeads: Bool = true
     ) {
         self.connection = connection
@@ -35,9 +35,9 @@ package final class ArrivalHandler: ChannelInboundHandler {
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
-        guard connection.takesBytes(bytes.readableBytes) else { return context.close(promise: nil) }
+        guard connection.reserve(bytes.readableBytes) else { return context.close(promise: nil) }
         guard parser != nil else { return context.fireChannelRead(data) }
-        if isDecoding { decode(bytes, context) } else { read(bytes, context) }
+        if isDecoding { decode(bytes, in: context) } else { read(bytes, in: context) }
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -63,7 +63,7 @@ package final class ArrivalHandler: ChannelInboundHandler {
     private static let heldLimit = 8192
 
     /// Reads the plain heads at the beginning of `bytes`, of which each is answered before the next is read.
-    private func read(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+    private func read(_ bytes: ByteBuffer, in context: ChannelHandlerContext) {
         var bytes = bytes
         if held.readableBytes > 0 {
             held.writeBuffer(&bytes)
@@ -72,35 +72,35 @@ package final class ArrivalHandler: ChannelInboundHandler {
         }
         while bytes.readableBytes > 0 {
             guard connection.isReady, let reading = parser?.read(bytes.readableBytesUInt8Span) else {
-                return decode(bytes, context)
+                return decode(bytes, in: context)
             }
             switch reading {
             case .whole(let size):
                 let text = String(copying: bytes.readableBytesUInt8Span.extracting(first: size))
                 bytes.moveReaderIndex(forwardBy: size)
-                answer(text)
+                passRequest(text)
             case .partial:
                 // What comes in many pieces would be read from its beginning for each.
-                guard bytes.readableBytes <= Self.heldLimit else { return decode(bytes, context) }
+                guard bytes.readableBytes <= Self.heldLimit else { return decode(bytes, in: context) }
                 held = bytes
                 return
-            case .unusual: return decode(bytes, context)
+            case .unusual: return decode(bytes, in: context)
             }
         }
     }
 
     /// Answers the request whose head has been read.
-    private func answer(_ text: String) {
+    private func passRequest(_ text: String) {
         guard let parser else { return }
-        let fields = HTTPFields(text, parser.places)
-        connection.receive(parser.isHead ? .HEAD : .GET, fields.slice(parser.target), fields)
+        let fields = HTTPFields(text, locations: parser.ranges)
+        connection.receive(parser.isHead ? .HEAD : .GET, target: fields.slice(parser.target), fields: fields)
     }
 
     /// Passes bytes to the decoder, and finds out if it has read all of them as whole requests.
     ///
     /// Bytes that end like a head may end a request. That is certain if the decoder reports the end of a request when it gets
     /// the last byte alone. Then it has kept nothing.
-    private func decode(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+    private func decode(_ bytes: ByteBuffer, in context: ChannelHandlerContext) {
         isDecoding = true
         var first = bytes
         let size = bytes.readableBytes

@@ -20,8 +20,8 @@ package enum Awaited<Answer: Sendable>: Sendable {
     @discardableResult
     package func deliver(
         on loop: any EventLoop,
-        _ executor: EventLoopExecutor,
-        _ receive: @escaping @Sendable (Answer) -> Void
+        executor: EventLoopExecutor,
+        receive: @escaping @Sendable (Answer) -> Void
     ) -> Task<Void, Never>? {
         switch self {
         case .task(let find):

@@ -12,7 +12,7 @@ package struct BodilessRequest {
     package let connection: HTTPConnection
 
     /// Creates a request that arrived in another protocol than HTTP/1.1.
-    package init(_ method: HTTPMethod, _ target: Substring, _ fields: HTTPFields, _ connection: HTTPConnection) {
+    package init(method: HTTPMethod, target: Substring, fields: HTTPFields, connection: HTTPConnection) {
         self.method = method
         self.target = target
         self.fields = fields
@@ -21,20 +21,25 @@ package struct BodilessRequest {
 
     /// Creates the same request from one that NIO has parsed, without its body.
     package init(_ request: HTTPRequest) {
-        self.init(request.head.method, request.head.uri[...], HTTPFields(request.head.headers), request.connection)
+        self.init(
+            method: request.head.method,
+            target: request.head.uri[...],
+            fields: HTTPFields(request.head.headers),
+            connection: request.connection
+        )
     }
 }
 
 /// A service that answers every request at its head and ignores bodies: ``HTTPService/receive(_:_:)`` returns `.answer`.
 package protocol BodilessService: HTTPService {
-    /// Answers a request, as ``HTTPService/answer(_:into:)`` does.
-    func answer(_ request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer?
+    /// Answers a request, as ``HTTPService/respond(to:into:)`` does.
+    func respond(to request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer?
 }
 
 extension BodilessService {
-    package func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
+    package func receive(_ head: HTTPRequestHead, on connection: HTTPConnection) -> HTTPReception { .answer }
 
-    package func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
-        answer(BodilessRequest(request), into: &output)
+    package func respond(to request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        respond(to: BodilessRequest(request), into: &output)
     }
 }

@@ -13,7 +13,7 @@ package final class ByteBudget: Sendable {
     package init(_ limit: Int) { self.limit = limit }
 
     /// Takes `count` bytes, and returns false if fewer are left.
-    package func take(_ count: Int) -> Bool {
+    package func acquire(_ count: Int) -> Bool {
         let after = taken.add(count, ordering: .relaxed).newValue
         if after <= limit { return true }
         release(count)

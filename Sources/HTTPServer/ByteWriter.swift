@@ -66,10 +66,10 @@ extension ByteBuffer {
     /// Writes again over the bytes from `place` on, and not beyond those that were written.
     ///
     /// - Returns: The place after the last byte that `body` has written.
-    package mutating func rewrite(from place: Int, _ body: (inout ByteWriter) -> Void) -> Int {
+    package mutating func rewrite(from position: Int, _ body: (inout ByteWriter) -> Void) -> Int {
         let end = count
-        precondition(0...end ~= place)
-        count = place
+        precondition(0...end ~= position)
+        count = position
         body(&self)
         defer { count = end }
         precondition(count <= end)
@@ -77,14 +77,14 @@ extension ByteBuffer {
     }
 
     /// Removes bytes that were written, and moves those after them in their place.
-    package mutating func remove(_ place: Range<Int>) {
-        precondition(0 <= place.lowerBound && place.upperBound <= count)
-        guard !place.isEmpty, let start = unsafe bytes.baseAddress else { return }
-        unsafe (start + place.lowerBound).copyMemory(
-            from: start + place.upperBound,
-            byteCount: count - place.upperBound
+    package mutating func remove(_ range: Range<Int>) {
+        precondition(0 <= range.lowerBound && range.upperBound <= count)
+        guard !range.isEmpty, let start = unsafe bytes.baseAddress else { return }
+        unsafe (start + range.lowerBound).copyMemory(
+            from: start + range.upperBound,
+            byteCount: count - range.upperBound
         )
-        count -= place.count
+        count -= range.count
     }
 
     /// Writes a number as 16 hexadecimal digits.

@@ -15,7 +15,7 @@ package final class ConcurrencyLimit: Sendable {
 
     /// Takes room for `count` requests, and returns false if there is not enough. If nothing else is in flight, any count
     /// is accepted.
-    package func take(_ count: Int = 1) -> Bool {
+    package func acquire(_ count: Int = 1) -> Bool {
         let (before, after) = taken.add(count, ordering: .relaxed)
         if after <= limit || before == 0 { return true }
         taken.subtract(count, ordering: .relaxed)

@@ -15,16 +15,16 @@ extension HTTPConnectionHandler {
     }
 
     /// Receives a whole request without a body, while ``isReady``.
-    func receive(_ method: HTTPMethod, _ target: Substring, _ fields: HTTPFields) {
+    func receive(_ method: HTTPMethod, target: Substring, fields: HTTPFields) {
         guard let context, let connection, let bodiless else { return }
         isWorking = true
         (isReceiving, isAnswered, isClientsLast) = (true, true, false)
         if !isArriving { beginArriving() }
-        connection.place?.noteUse()
+        connection.slot?.noteUse()
         prepareOutput(isHead: method == .HEAD)
-        let request = BodilessRequest(method, target, fields, connection)
-        finishAnswer(bodiless.answer(request, into: &output), isHead: method == .HEAD, context)
+        let request = BodilessRequest(method: method, target: target, fields: fields, connection: connection)
+        finishAnswer(bodiless.respond(to: request, into: &output), isHead: method == .HEAD, in: context)
         isWorking = false
-        take(.end(nil), context)
+        accept(.end(nil), in: context)
     }
 }

@@ -13,7 +13,7 @@ extension HTTPConnectionHandler {
         let executor = executor ?? EventLoopExecutor(loop)
         self.executor = executor
         let this = NIOLoopBound(self, eventLoop: loop)
-        let task = answer.deliver(on: loop, executor) { this.value.complete($0, isHead: isHead) }
+        let task = answer.deliver(on: loop, executor: executor) { this.value.complete($0, isHead: isHead) }
         if service.cancelsAbandoned { abandonable = task }
     }
 

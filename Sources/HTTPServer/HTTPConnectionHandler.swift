@@ -23,7 +23,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     /// The service, if it answers every request at its head.
     let bodiless: (any BodilessService)?
     private let flushes: PendingWrites
-    private let place: ConnectionPlace?
+    private let slot: ConnectionSlot?
     private let limits: HTTPTimeLimits
     let budget: ByteBudget
     private let clock: @Sendable () -> Timestamp
@@ -82,14 +82,14 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
 
     package init(
         _ service: any HTTPService,
-        _ limits: HTTPTimeLimits,
+        limits: HTTPTimeLimits,
         budget: ByteBudget,
         flushes: PendingWrites,
-        place: ConnectionPlace? = nil,
+        place: ConnectionSlot? = nil,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.service = service
-        self.place = place
+        self.slot = place
         bodiless = service as? any BodilessService
         self.flushes = flushes
         self.limits = limits
@@ -101,7 +101,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
 
     package func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        connection = HTTPConnection(context.channel, place: place)
+        connection = HTTPConnection(context.channel, slot: slot)
         deadline = ClientDeadline(context.channel)
         if context.channel.isActive { deadline?.expect(within: limits.request) }
     }
@@ -130,7 +130,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     }
 
     /// Counts bytes that are about to be parsed, and returns false if the budget has no room for them.
-    package func takesBytes(_ count: Int) -> Bool {
+    package func reserve(_ count: Int) -> Bool {
         if isOver { return true }
         if !isArriving { beginArriving() }
         // Bodies that are not kept take no room.
@@ -148,18 +148,18 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
         decoder.note(part)
-        take(part, context)
+        accept(part, in: context)
     }
 
     /// Receives a part of a request, or queues it.
-    func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+    func accept(_ part: HTTPServerRequestPart, in context: ChannelHandlerContext) {
         if isPending || !waiting.isEmpty || !context.channel.isWritable {
             let limit = isPending ? Self.pendingLimit : Self.waitingLimit
             if waiting.count >= limit { return cutOff(context) }
             if !isOver { waiting.append(part) }
         } else {
             isWorking = true
-            receive(part, context)
+            receive(part, in: context)
             isWorking = false
         }
     }
@@ -232,14 +232,14 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
 
     // MARK: Requests
 
-    private func receive(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+    private func receive(_ part: HTTPServerRequestPart, in context: ChannelHandlerContext) {
         guard !isOver else { return }
         switch part {
-        case .head(let head): begin(head, context)
-        case .body(let bytes): take(bytes, context)
+        case .head(let head): begin(head, in: context)
+        case .body(let bytes): append(bytes, in: context)
         case .end:
             (isReceiving, isArriving) = (false, false)
-            if !isAnswered, let head { answer(head, context) }
+            if !isAnswered, let head { respond(to: head, in: context) }
             if !isPending {
                 unfinished = unfinished.settled(with: budget)
                 expectNextStep()
@@ -255,39 +255,39 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         if isWorking { return }
         isWorking = true
         defer { isWorking = false }
-        while !isPending, context.channel.isWritable, let part = waiting.popFirst() { receive(part, context) }
+        while !isPending, context.channel.isWritable, let part = waiting.popFirst() { receive(part, in: context) }
         // The client closed its end after its last request.
         if isInputClosed, !isPending, waiting.isEmpty { isOver = true }
     }
 
-    private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    private func begin(_ head: HTTPRequestHead, in context: ChannelHandlerContext) {
         self.head = head
         body = nil
         bodySize = 0
         isReceiving = true
         isAnswered = false
         if !isArriving { beginArriving() }
-        connection?.place?.noteUse()
+        connection?.slot?.noteUse()
         let facts = HTTPFramingFacts(head)
         isClientsLast = facts.isLast
-        guard let connection, case .body(let limit, let admission) = service.receive(head, connection) else {
-            return answer(head, context)
+        guard let connection, case .body(let limit, let admission) = service.receive(head, on: connection) else {
+            return respond(to: head, in: context)
         }
         (bodyLimit, self.admission) = (limit, admission)
-        if let length = facts.contentLength, length > limit { return answerTooLarge(head, context) }
+        if let length = facts.contentLength, length > limit { return answerTooLarge(head, in: context) }
         if facts.expectsContinue {
             output.write(atMost: 32) { $0.write("HTTP/1.1 100 Continue\r\n\r\n") }
         }
     }
 
-    private func take(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+    private func append(_ bytes: ByteBuffer, in context: ChannelHandlerContext) {
         bodySize += bytes.readableBytes
         if isAnswered {
             if bodySize > Self.discardLimit { context.close(promise: nil) }
             return
         }
         guard let head else { return }
-        if bodySize > bodyLimit { return answerTooLarge(head, context) }
+        if bodySize > bodyLimit { return answerTooLarge(head, in: context) }
         if body == nil {
             body = bytes
         } else {
@@ -295,14 +295,14 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    private func answerTooLarge(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    private func answerTooLarge(_ head: HTTPRequestHead, in context: ChannelHandlerContext) {
         // The rest of the body is not read: the connection ends with this answer.
         isClientsLast = true
         body = nil
-        answer(head, isTooLarge: true, context)
+        respond(to: head, isTooLarge: true, in: context)
     }
 
-    private func answer(_ head: HTTPRequestHead, isTooLarge: Bool = false, _ context: ChannelHandlerContext) {
+    private func respond(to head: HTTPRequestHead, isTooLarge: Bool = false, in context: ChannelHandlerContext) {
         guard let connection else { return }
         isAnswered = true
         let request = HTTPRequest(
@@ -314,11 +314,11 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         )
         body = nil
         prepareOutput(isHead: head.method == .HEAD)
-        finishAnswer(service.answer(request, into: &output), isHead: head.method == .HEAD, context)
+        finishAnswer(service.respond(to: request, into: &output), isHead: head.method == .HEAD, in: context)
     }
 
     /// Waits for a pending answer, or ends one that is written.
-    func finishAnswer(_ pending: PendingAnswer?, isHead: Bool, _ context: ChannelHandlerContext) {
+    func finishAnswer(_ pending: PendingAnswer?, isHead: Bool, in context: ChannelHandlerContext) {
         if let pending { return wait(for: pending, isHead: isHead, context) }
         if closesAfterAnswer || output.closing.closesConnection { isOver = true }
         // Flushed before the next request is processed: a client that does not read its answers gets no more.
@@ -342,7 +342,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     func flush(_ context: ChannelHandlerContext) {
         guard isOver, !isPending else {
             if !output.isEmpty {
-                output.take { context.write(wrapOutboundOut($0), promise: nil) }
+                output.drain { context.write(wrapOutboundOut($0), promise: nil) }
                 context.flush()
             }
             return
@@ -352,7 +352,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         waiting.removeAll()
         // The client must read the rest within the time limit of a request.
         deadline?.expect(within: limits.request)
-        output.take { context.write(wrapOutboundOut($0), promise: nil) }
+        output.drain { context.write(wrapOutboundOut($0), promise: nil) }
         let written = context.eventLoop.makePromise(of: Void.self)
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
         written.futureResult.assumeIsolated().whenComplete { _ in self.finish() }

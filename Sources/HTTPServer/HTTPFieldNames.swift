@@ -39,7 +39,7 @@ package struct HTTPFieldNames: Sendable {
     fileprivate func number(_ candidate: Int, of name: Span<UInt8>) -> Int? {
         let own = names[candidate]
         guard own.bytes.count == name.count else { return nil }
-        for place in name.indices where own.bytes[place] != name[place].lowercasedASCII { return nil }
+        for offset in name.indices where own.bytes[offset] != name[offset].lowercasedASCII { return nil }
         return own.number
     }
 }
@@ -50,7 +50,7 @@ extension HTTPFields {
         for index in indices {
             let candidates = names.candidates(nameLength(index))
             if candidates.isEmpty { continue }
-            withName(index) { name in
+            withName(at: index) { name in
                 for candidate in candidates {
                     if let number = names.number(candidate, of: name) { body(index, number) }
                 }
@@ -59,9 +59,9 @@ extension HTTPFields {
     }
 
     /// True if the name of a field meets a condition.
-    package func isName(_ index: Int, _ condition: (Span<UInt8>) -> Bool) -> Bool {
+    package func isName(at index: Int, condition: (Span<UInt8>) -> Bool) -> Bool {
         var isMet = false
-        withName(index) { isMet = condition($0) }
+        withName(at: index) { isMet = condition($0) }
         return isMet
     }
 }

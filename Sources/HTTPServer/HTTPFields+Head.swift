@@ -3,28 +3,28 @@
 
 /// Places in the head of a request, in their order.
 package struct HeadGaps {
-    private var places: InlineArray<4, Range<Int>> = [0..<0, 0..<0, 0..<0, 0..<0]
+    private var ranges: InlineArray<4, Range<Int>> = [0..<0, 0..<0, 0..<0, 0..<0]
     /// The number of gaps.
     private(set) var count = 0
 
     package init() {}
 
     /// Adds a gap. Returns false if there is no room for it, or if it begins in another one.
-    package mutating func add(_ place: Range<Int>) -> Bool {
-        guard count < places.count else { return false }
+    package mutating func add(_ range: Range<Int>) -> Bool {
+        guard count < ranges.count else { return false }
         var index = count
-        while index > 0, places[index - 1].lowerBound > place.lowerBound {
-            places[index] = places[index - 1]
+        while index > 0, ranges[index - 1].lowerBound > range.lowerBound {
+            ranges[index] = ranges[index - 1]
             index -= 1
         }
-        places[index] = place
+        ranges[index] = range
         count += 1
-        return (index == 0 || places[index - 1].upperBound <= place.lowerBound)
-            && (index == count - 1 || place.upperBound <= places[index + 1].lowerBound)
+        return (index == 0 || ranges[index - 1].upperBound <= range.lowerBound)
+            && (index == count - 1 || range.upperBound <= ranges[index + 1].lowerBound)
     }
 
     /// The place of a gap.
-    subscript(index: Int) -> Range<Int> { places[index] }
+    subscript(index: Int) -> Range<Int> { ranges[index] }
 }
 
 extension HTTPFields {

@@ -9,7 +9,7 @@ internal import Encodings
 package struct HTTPFieldsBuilder {
     /// The lines. The first one is empty, as no head begins.
     private var text: [UInt8] = []
-    private var places: [HTTPFields.Place] = []
+    private var ranges: [HTTPFields.FieldRanges] = []
     /// True while no value has a line feed.
     private var isHead = true
 
@@ -20,7 +20,7 @@ package struct HTTPFieldsBuilder {
     ///   - count: The number of fields.
     package init(bytes: Int, count: Int) {
         text.reserveCapacity(bytes)
-        places.reserveCapacity(count)
+        ranges.reserveCapacity(count)
         text.append(Self.lineFeed)
     }
 
@@ -31,21 +31,21 @@ package struct HTTPFieldsBuilder {
     /// - Parameters:
     ///   - name: The name, of ASCII, without a colon except as the first character.
     ///   - value: The value. Bytes that are not UTF-8 are replaced by U+FFFD.
-    package mutating func add(_ name: Span<UInt8>, _ value: Span<UInt8>) {
+    package mutating func add(name: Span<UInt8>, value: Span<UInt8>) {
         let start = text.count
         text.append(copying: name)
         addLine(from: start, value)
     }
 
     /// Adds a field with a name that is known.
-    package mutating func add(_ name: StaticString, _ value: Span<UInt8>) {
+    package mutating func add(name: StaticString, value: Span<UInt8>) {
         let start = text.count
         text.append(name)
         addLine(from: start, value)
     }
 
     /// Adds a field with a name and a value that are known.
-    package mutating func add(_ name: StaticString, _ value: StaticString) {
+    package mutating func add(name: StaticString, value: StaticString) {
         let start = text.count
         text.append(name)
         let end = text.count
@@ -76,25 +76,25 @@ package struct HTTPFieldsBuilder {
 
     /// Ends the line of a field whose value is behind its name and a colon.
     private mutating func endLine(_ name: Range<Int>) {
-        places.append(HTTPFields.Place(name: name, value: name.upperBound + 1..<text.count))
+        ranges.append(HTTPFields.FieldRanges(name: name, value: name.upperBound + 1..<text.count))
         text.append(Self.lineFeed)
     }
 
     /// The fields that were added.
     package consuming func fields() -> HTTPFields {
         if let valid = try? UTF8Span(validating: text.span) {
-            return HTTPFields(String(copying: valid), places, isHead: isHead)
+            return HTTPFields(String(copying: valid), locations: ranges, isHead: isHead)
         }
         return repaired()
     }
 
     /// The fields with U+FFFD in place of bytes that are not UTF-8. As those of one value do not touch another, each is on its own.
     private func repaired() -> HTTPFields {
-        var fields = Self(bytes: 2 * text.count, count: places.count)
-        for place in places {
-            let value = String(decoding: text.span.extracting(place.value.bounds))
-            fields.add(text.span.extracting(place.name.bounds), value.utf8.span)
+        var fields = Self(bytes: 2 * text.count, count: ranges.count)
+        for field in ranges {
+            let value = String(decoding: text.span.extracting(field.value.bounds))
+            fields.add(name: text.span.extracting(field.name.bounds), value: value.utf8.span)
         }
-        return HTTPFields(String(copying: fields.text.span), fields.places, isHead: fields.isHead)
+        return HTTPFields(String(copying: fields.text.span), locations: fields.ranges, isHead: fields.isHead)
     }
 }

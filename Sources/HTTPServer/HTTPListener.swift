@@ -19,9 +19,9 @@ package struct HTTPListener: Service {
     ///   - onListening: Is told where it listens, once it does.
     package init(
         _ settings: ListenerSettings,
-        _ responder: any HTTPService,
+        responder: any HTTPService,
         group: any EventLoopGroup,
-        places: ConnectionPlaces,
+        places: ConnectionLimit,
         budget: ByteBudget,
         clock: @escaping @Sendable () -> Timestamp,
         onListening: @escaping @Sendable (ListenerAddress) -> Void
@@ -35,7 +35,7 @@ package struct HTTPListener: Service {
         listener = SocketListener(
             settings,
             group: group,
-            places: places,
+            connectionLimit: places,
             // A small size bounds the memory of a client that pipelines.
             receiveBuffers: AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 2048, maximum: 4096),
             onListening: onListening
@@ -44,13 +44,13 @@ package struct HTTPListener: Service {
             try tls?.addHandler(to: pipeline)
             let connection = HTTPConnectionHandler(
                 responder,
-                limits,
+                limits: limits,
                 budget: budget,
                 flushes: flushes.queue(of: channel.eventLoop),
-                place: places.place(of: channel),
+                place: places.slot(of: channel),
                 clock: clock
             )
-            try pipeline.addHandler(ArrivalHandler(connection, decoding))
+            try pipeline.addHandler(ArrivalHandler(connection, limits: decoding))
             let decoder = HTTPRequestDecoder(limitConfiguration: decoding)
             try pipeline.addHandler(ByteToMessageHandler(decoder))
             try pipeline.addHandler(connection)

@@ -24,15 +24,15 @@ package struct HTTPOutput {
     private static let keptCapacity = 2048
 
     /// Takes the gathered bytes, in order. A buffer of ordinary size is kept for the next answer.
-    package mutating func take(_ write: (ByteBuffer) -> Void) {
+    package mutating func drain(_ write: (ByteBuffer) -> Void) {
         if !segments.isEmpty {
             for segment in segments { write(segment) }
             segments = []
         }
-        if !isBufferEmpty { write(takeBuffer()) }
+        if !isBufferEmpty { write(drainBuffer()) }
     }
 
-    private mutating func takeBuffer() -> ByteBuffer {
+    private mutating func drainBuffer() -> ByteBuffer {
         isBufferEmpty = true
         guard buffer.capacity > Self.keptCapacity else { return buffer }
         defer { buffer = ByteBuffer() }
@@ -51,7 +51,7 @@ package struct HTTPOutput {
             answer.write(into: &writer, isHead: isHead, closing: closing)
         }
         guard let body = answer.sharedBody, !isHead else { return }
-        segments.append(takeBuffer())
+        segments.append(drainBuffer())
         segments.append(body)
     }
 

@@ -10,11 +10,11 @@ internal import NIOSSL
 /// A service that answers the requests of a listener.
 package protocol HTTPService: Sendable {
     /// Decides, at the head of a request, if its body is read.
-    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception
+    func receive(_ head: HTTPRequestHead, on connection: HTTPConnection) -> HTTPReception
 
     /// Answers a request, on the event loop of its connection: either writes into `output` and returns `nil`, or returns an
     /// answer that is not known yet.
-    func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer?
+    func respond(to request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer?
 
     /// True if a pending answer is cancelled when its client closes the connection, or its end of it; false by default. Then
     /// what the answer does is done to its end.
@@ -118,17 +118,17 @@ package final class HTTPConnection {
     package var trust: (snapshot: UInt64, isTrusted: Bool)?
 
     /// The place of a connection whose peer has not proven who it is; `nil` for another one.
-    package private(set) var place: ConnectionPlace?
+    package private(set) var slot: ConnectionSlot?
 
-    package init(_ channel: any Channel, place: ConnectionPlace? = nil) {
+    package init(_ channel: any Channel, slot: ConnectionSlot? = nil) {
         self.channel = channel
-        self.place = place
+        self.slot = slot
     }
 
     /// Notes that the peer has shown a credential that is known.
     package func prove() {
-        place?.prove()
-        place = nil
+        slot?.prove()
+        slot = nil
     }
 
     /// The SHA-256 of the peer's certificate in DER form; `nil` if it has shown none.

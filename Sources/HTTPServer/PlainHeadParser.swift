@@ -25,7 +25,7 @@ struct PlainHeadParser {
     /// The place of its target.
     private(set) var target = 0..<0
     /// The places of its fields. The array is used again if nothing else has it.
-    private(set) var places: [HTTPFields.Place] = []
+    private(set) var ranges: [HTTPFields.FieldRanges] = []
 
     private let maximumSize: Int
     private let maximumCount: Int
@@ -43,7 +43,7 @@ struct PlainHeadParser {
 
     /// Reads the head with which `bytes` begin.
     mutating func read(_ bytes: Span<UInt8>) -> Reading {
-        places.removeAll(keepingCapacity: true)
+        ranges.removeAll(keepingCapacity: true)
         let isLong = bytes.count > maximumSize
         do throws(Stop) {
             return .whole(try readHead(isLong ? bytes.extracting(first: maximumSize) : bytes))
@@ -54,11 +54,11 @@ struct PlainHeadParser {
 
     /// Reads a head, and returns its size.
     private mutating func readHead(_ bytes: Span<UInt8>) throws(Stop) -> Int {
-        var place = try readRequestLine(bytes)
-        while place < bytes.count {
-            if bytes[place] == UInt8(ascii: "\r") { return try Self.skip("\r\n", bytes, place) }
-            guard places.count < maximumCount else { throw .unusual }
-            place = try readField(bytes, place)
+        var position = try readRequestLine(bytes)
+        while position < bytes.count {
+            if bytes[position] == UInt8(ascii: "\r") { return try Self.skip("\r\n", in: bytes, at: position) }
+            guard ranges.count < maximumCount else { throw .unusual }
+            position = try readField(in: bytes, from: position)
         }
         throw .partial
     }
@@ -66,43 +66,43 @@ struct PlainHeadParser {
     private mutating func readRequestLine(_ bytes: Span<UInt8>) throws(Stop) -> Int {
         guard !bytes.isEmpty else { throw .partial }
         isHead = bytes[0] == UInt8(ascii: "H")
-        let start = try Self.skip(isHead ? "HEAD /" : "GET /", bytes, 0) - 1
+        let start = try Self.skip(isHead ? "HEAD /" : "GET /", in: bytes, at: 0) - 1
         let end = bytes.firstIndex(outside: 0x21, from: start)
         target = start..<end
         // A fragment is no part of the origin form.
         guard bytes.extracting(target).firstIndex(of: UInt8(ascii: "#"), from: 0) == nil else { throw .unusual }
-        return try Self.skip(" HTTP/1.1\r\n", bytes, end)
+        return try Self.skip(" HTTP/1.1\r\n", in: bytes, at: end)
     }
 
     /// Reads the line of a field, and returns the place after it.
-    private mutating func readField(_ bytes: Span<UInt8>, _ start: Int) throws(Stop) -> Int {
-        var place = start
+    private mutating func readField(in bytes: Span<UInt8>, from start: Int) throws(Stop) -> Int {
+        var position = start
         let limit = min(bytes.count, start + Self.maximumName)
-        while place < limit, bytes[place].isPlainNameByte { place += 1 }
-        guard place < bytes.count else { throw .partial }
-        guard bytes[place] == UInt8(ascii: ":"), place > start else { throw .unusual }
-        let name = start..<place
+        while position < limit, bytes[position].isPlainNameByte { position += 1 }
+        guard position < bytes.count else { throw .partial }
+        guard bytes[position] == UInt8(ascii: ":"), position > start else { throw .unusual }
+        let name = start..<position
         let role = bytes.extracting(name).framingRole
         guard role != .framing else { throw .unusual }
-        place += 1
-        if place < bytes.count, bytes[place] == UInt8(ascii: " ") { place += 1 }
-        let value = place..<bytes.firstIndex(outside: 0x20, from: place)
-        let end = try Self.skip("\r\n", bytes, value.upperBound)
+        position += 1
+        if position < bytes.count, bytes[position] == UInt8(ascii: " ") { position += 1 }
+        let value = position..<bytes.firstIndex(outside: 0x20, from: position)
+        let end = try Self.skip("\r\n", in: bytes, at: value.upperBound)
         if !value.isEmpty {
             let space = UInt8(ascii: " ")
             guard bytes[value.lowerBound] != space, bytes[value.upperBound - 1] != space else { throw .unusual }
         }
         guard role != .connection || bytes.extracting(value).isSameField("keep-alive") else { throw .unusual }
-        places.append(HTTPFields.Place(name: name, value: value))
+        ranges.append(HTTPFields.FieldRanges(name: name, value: value))
         return end
     }
 
     /// Returns the place after `literal`, which has to be at `place`.
-    private static func skip(_ literal: StaticString, _ bytes: Span<UInt8>, _ place: Int) throws(Stop) -> Int {
+    private static func skip(_ literal: StaticString, in bytes: Span<UInt8>, at position: Int) throws(Stop) -> Int {
         let length = literal.utf8CodeUnitCount
-        guard bytes.starts(with: literal, length: bytes.count - place, at: place) else { throw .unusual }
-        guard bytes.count - place >= length else { throw .partial }
-        return place + length
+        guard bytes.starts(with: literal, length: bytes.count - position, at: position) else { throw .unusual }
+        guard bytes.count - position >= length else { throw .partial }
+        return position + length
     }
 }
 

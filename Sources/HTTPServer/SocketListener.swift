@@ -36,7 +36,7 @@ package struct ListenerSettings: Sendable {
 package struct SocketListener: Service {
     private let listener: ListenerSettings
     private let group: any EventLoopGroup
-    private let places: ConnectionPlaces
+    private let connectionLimit: ConnectionLimit
     private let receiveBuffers: AdaptiveRecvByteBufferAllocator
     private let onListening: @Sendable (ListenerAddress) -> Void
     private let addHandlers: @Sendable (any Channel) throws -> Void
@@ -52,14 +52,14 @@ package struct SocketListener: Service {
     package init(
         _ listener: ListenerSettings,
         group: any EventLoopGroup,
-        places: ConnectionPlaces,
+        connectionLimit: ConnectionLimit,
         receiveBuffers: AdaptiveRecvByteBufferAllocator,
         onListening: @escaping @Sendable (ListenerAddress) -> Void,
         addHandlers: @escaping @Sendable (any Channel) throws -> Void
     ) {
         self.listener = listener
         self.group = group
-        self.places = places
+        self.connectionLimit = connectionLimit
         self.receiveBuffers = receiveBuffers
         self.onListening = onListening
         self.addHandlers = addHandlers
@@ -100,7 +100,7 @@ package struct SocketListener: Service {
 
     private func bootstrap(_ quiescing: ServerQuiescingHelper) -> ServerBootstrap {
         let connections = listener.limits.connections
-        let (places, addHandlers) = (places, addHandlers)
+        let (connectionLimit, addHandlers) = (connectionLimit, addHandlers)
         return ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.maxMessagesPerRead, value: UInt(min(16, max(1, connections / 64))))
@@ -108,7 +108,7 @@ package struct SocketListener: Service {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.addHandler(quiescing.makeServerChannelHandler(channel: channel))
-                    try pipeline.addHandler(places.makeHandler())
+                    try pipeline.addHandler(connectionLimit.makeHandler())
                 }
             }
             // A client may close its end after its last request and wait for the answer.

@@ -21,7 +21,7 @@ package struct UnfinishedBytes {
         sum.count += more
         let missing = sum.count - borrowed - Self.allowance
         guard missing > 0 else { return sum }
-        guard budget.take(missing) else { return nil }
+        guard budget.acquire(missing) else { return nil }
         sum.borrowed += missing
         return sum
     }

@@ -41,7 +41,7 @@ public struct KeySetResponse: Hashable, Sendable {
         public let value: String
 
         /// Creates a header field.
-        public init(_ name: String, _ value: String) {
+        public init(name: String, value: String) {
             self.name = name
             self.value = value
         }

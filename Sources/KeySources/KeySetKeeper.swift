@@ -20,8 +20,8 @@
         private let start: AsyncStream<KeySource>.Continuation
 
         private struct Entry: Sendable {
-            package let remote: Remote
-            package let source: KeySource
+            let remote: Remote
+            let source: KeySource
         }
 
         /// A key set to fetch.
@@ -71,8 +71,8 @@
             entries.withLock { entries in
                 var present = entries
                 entries = remotes.map { remote in
-                    if let place = present.firstIndex(where: { $0.remote.isSame(as: remote) }) {
-                        return present.remove(at: place)
+                    if let index = present.firstIndex(where: { $0.remote.isSame(as: remote) }) {
+                        return present.remove(at: index)
                     }
                     let entry = Entry(remote: remote, source: source(remote))
                     start.yield(entry.source)

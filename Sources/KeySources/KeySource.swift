@@ -195,12 +195,12 @@ public final class KeySource: Sendable {
                 )
             )
         )
-        if case .failed = outcome {} else { keep(state) }
+        if case .failed = outcome {} else { save(state) }
         // A fetch that is counted has its copy written.
         inner.withLock { $0.counts[outcome, default: 0] += 1 }
     }
 
-    private func keep(_ state: KeySetState) {
+    private func save(_ state: KeySetState) {
         guard let path = configuration.copy, let confirmed = state.confirmed else { return }
         let copy = KeySetCopy(confirmed: confirmed, entityTag: state.entityTag, bytes: state.bytes)
         do throws(FileFault) { try copy.write(to: path, configuration.address) } catch {

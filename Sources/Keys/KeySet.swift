@@ -16,14 +16,17 @@ public struct KeySet: Sendable {
     /// - Throws: KeySetError with code KeySetError/Code/duplicateKeyID if two keys have the same issuer, format,
     ///   identifier and algorithm.
     public init(_ keys: [TokenKey]) throws(KeySetError) {
-        for (place, key) in keys.enumerated() {
+        for (index, key) in keys.enumerated() {
             guard let id = key.id else { continue }
-            let isRepeated = keys[..<place].contains { other in
+            let isRepeated = keys[..<index].contains { other in
                 other.id == id && other.algorithm == key.algorithm && other.issuer == key.issuer
                     && other.format == key.format
             }
             guard !isRepeated else {
-                throw KeySetError(.duplicateKeyID, "two keys for \(key.algorithm.rawValue) have the identifier \(id)")
+                throw KeySetError(
+                    .duplicateKeyID,
+                    reason: "two keys for \(key.algorithm.rawValue) have the identifier \(id)"
+                )
             }
         }
         self.keys = keys
@@ -34,12 +37,12 @@ public struct KeySet: Sendable {
 
     /// The keys that a token's header selects: their places in keys, without allocation.
     struct Candidates {
-        private(set) var places: [8 of Int] = .init(repeating: 0)
+        private(set) var indices: [8 of Int] = .init(repeating: 0)
         private(set) var count = 0
 
-        mutating func add(_ place: Int, limit: Int) -> Bool {
+        mutating func add(_ index: Int, limit: Int) -> Bool {
             guard count < min(limit, KeySet.maximumCandidates) else { return false }
-            places[count] = place
+            indices[count] = index
             count += 1
             return true
         }
@@ -83,9 +86,9 @@ public struct KeySet: Sendable {
 
     /// True if keys of two issuers have one identifier and format, as those do that have the same secret.
     package var sharesIdentifiers: Bool {
-        keys.indices.contains { place in
-            keys[..<place].contains { other in
-                other.format == keys[place].format && other.id == keys[place].id && other.issuer != keys[place].issuer
+        keys.indices.contains { index in
+            keys[..<index].contains { other in
+                other.format == keys[index].format && other.id == keys[index].id && other.issuer != keys[index].issuer
             }
         }
     }
@@ -99,9 +102,9 @@ public struct KeySet: Sendable {
     ) throws(COSERefusal) -> Candidates {
         var found = Candidates()
         var hasKey = false
-        for (place, key) in keys.enumerated() {
+        for (index, key) in keys.enumerated() {
             guard key.format == query.format, key.operations.contains(.verify), key.isValid(at: now),
-                Self.matches(key, query), issuer.map({ $0.hasSameBytes(as: key.issuer) }) ?? true
+                Self.matches(key, query: query), issuer.map({ $0.hasSameBytes(as: key.issuer) }) ?? true
             else { continue }
             hasKey = true
             // RS256 is none of COSE.
@@ -111,17 +114,17 @@ public struct KeySet: Sendable {
                     continue
                 }
             }
-            guard found.add(place, limit: limit) else { throw .keyUnknown }
+            guard found.add(index, limit: limit) else { throw .keyUnknown }
         }
         guard found.count > 0 else { throw hasKey ? .algorithmRefused : .keyUnknown }
         guard query.algorithm == nil else { return found }
         // Without an algorithm in the header, there must be no choice.
         guard found.count == 1 else { throw .keyUnknown }
-        guard keys[found.places[0]].algorithm.isMAC == query.isMAC else { throw .algorithmRefused }
+        guard keys[found.indices[0]].algorithm.isMAC == query.isMAC else { throw .algorithmRefused }
         return found
     }
 
-    private static func matches(_ key: TokenKey, _ query: borrowing Query) -> Bool {
+    private static func matches(_ key: TokenKey, query: borrowing Query) -> Bool {
         guard query.hasID else { return true }
         guard let own = key.id, !query.isTextID || key.leniency.contains(.textKeyID) else { return false }
         return own.bytes.span.hasSameBytes(as: query.id)

@@ -31,7 +31,7 @@ public struct KeySetError: Error, Sendable {
     /// An explanation for people, without any part of a key.
     public let reason: String
 
-    package init(_ code: Code, _ reason: String = "") {
+    package init(_ code: Code, reason: String = "") {
         self.code = code
         self.reason = reason
     }
@@ -45,7 +45,7 @@ public struct KeySetError: Error, Sendable {
             case .weakExponent: "the public exponent of the RSA key is even, 1, or longer than 32 bits"
             case .mismatch: "the private part of the key does not belong to the public one"
             }
-        self.init(.unusableKey, reason)
+        self.init(.unusableKey, reason: reason)
     }
 }
 

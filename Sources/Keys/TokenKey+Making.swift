@@ -46,7 +46,7 @@ extension TokenKey {
         var period = validity
         if let own = read.validity {
             guard validity.map({ $0.overlaps(own) }) ?? true else {
-                throw KeySetError(.unusableKey, "certificate and key have no common validity period")
+                throw KeySetError(.unusableKey, reason: "certificate and key have no common validity period")
             }
             period = validity.map { own.clamped(to: $0) } ?? own
         }
@@ -83,7 +83,7 @@ extension TokenKey {
         case .privateKey(let read): key = read.publicKey
         case .secret: key = nil
         }
-        guard let der = key?.der else { throw KeySetError(.unusableKey, "the key cannot be written") }
+        guard let der = key?.der else { throw KeySetError(.unusableKey, reason: "the key cannot be written") }
         return der
     }
 
@@ -97,7 +97,9 @@ extension TokenKey {
     ) throws(KeySetError) -> GeneratedKey {
         if let function = algorithm.macFunction {
             let secret: [UInt8]
-            do { secret = try RandomBytes.make(function.size) } catch { throw KeySetError(.unusableKey, error.text) }
+            do { secret = try RandomBytes.make(function.size) } catch {
+                throw KeySetError(.unusableKey, reason: error.text)
+            }
             let key = try TokenKey(.secret(secret), id: id, algorithm: algorithm, binding: binding)
             return GeneratedKey(key: key, secret: .bytes(secret))
         }
@@ -112,7 +114,7 @@ extension TokenKey {
         let pair: PrivateKey
         do { pair = try PrivateKey(generating: type) } catch { throw KeySetError(error) }
         let pem: String
-        do { pem = try pair.pem() } catch { throw KeySetError(.unusableKey, error.text) }
+        do { pem = try pair.pem() } catch { throw KeySetError(.unusableKey, reason: error.text) }
         let key = try TokenKey(.privateKey(pair), id: id, algorithm: algorithm, binding: binding)
         return GeneratedKey(key: key, secret: .pem(pem))
     }

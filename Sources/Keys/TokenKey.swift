@@ -48,14 +48,16 @@ public final class TokenKey: Sendable {
         binding: KeyBinding,
         validity: ClosedRange<Timestamp>? = nil
     ) throws(KeySetError) {
-        let made = try Self.mechanism(material, algorithm, binding)
+        let made = try Self.mechanism(for: material, algorithm: algorithm, binding: binding)
         guard binding.algorithms.isEmpty || binding.algorithms.contains(made.algorithm) else {
-            throw KeySetError(.unusableKey, "\(made.algorithm.rawValue) is none of the issuer's algorithms")
+            throw KeySetError(.unusableKey, reason: "\(made.algorithm.rawValue) is none of the issuer's algorithms")
         }
         var possible: KeyOperations = [.verify, .sign]
         if case .publicKey = material { possible = .verify }
         let operations = operations.intersection(possible)
-        guard !operations.isEmpty else { throw KeySetError(.unusableKey, "the key may neither verify nor sign") }
+        guard !operations.isEmpty else {
+            throw KeySetError(.unusableKey, reason: "the key may neither verify nor sign")
+        }
         self.issuer = binding.issuer
         self.format = binding.format
         self.id = id
@@ -65,36 +67,38 @@ public final class TokenKey: Sendable {
         self.leniency = binding.leniency
         self.mechanism = made.mechanism
         if case .secret(let bytes) = material { secret = bytes } else { secret = nil }
-        prefix = COSEPrefix(made.algorithm, id, isUnprotected: false)
+        prefix = COSEPrefix(algorithm: made.algorithm, id: id, isUnprotected: false)
     }
 
     private static func mechanism(
-        _ material: Material,
-        _ algorithm: KeyAlgorithm?,
-        _ binding: KeyBinding
+        for material: Material,
+        algorithm: KeyAlgorithm?,
+        binding: KeyBinding
     ) throws(KeySetError) -> (algorithm: KeyAlgorithm, mechanism: Mechanism) {
         switch material {
         case .secret(let secret):
             let algorithm = algorithm ?? .hs256
             guard let function = algorithm.macFunction else {
-                throw KeySetError(.unusableKey, "a symmetric key cannot be used for \(algorithm.rawValue)")
+                throw KeySetError(.unusableKey, reason: "a symmetric key cannot be used for \(algorithm.rawValue)")
             }
             guard secret.count >= function.size else {
                 throw KeySetError(
                     .unusableKey,
-                    "the secret has \(secret.count) bytes, fewer than the \(function.size) of \(algorithm.rawValue)"
+                    reason:
+                        "the secret has \(secret.count) bytes, fewer than the \(function.size) of \(algorithm.rawValue)"
                 )
             }
-            do { return (algorithm, .mac(try HMACKey(secret, function))) } catch {
-                throw KeySetError(.unusableKey, error.text)
+            do { return (algorithm, .mac(try HMACKey(secret, function: function))) } catch {
+                throw KeySetError(.unusableKey, reason: error.text)
             }
         case .publicKey(let key):
-            let (algorithm, scheme) = try scheme(algorithm, key.type, binding)
-            guard let verifier = SignatureVerifier(key, scheme) else { throw Self.unsuited(algorithm) }
+            let (algorithm, scheme) = try scheme(of: algorithm, for: key.type, binding: binding)
+            guard let verifier = SignatureVerifier(key, scheme: scheme) else { throw Self.unsuited(algorithm) }
             return (algorithm, .signature(verifier, nil))
         case .privateKey(let key):
-            let (algorithm, scheme) = try scheme(algorithm, key.publicKey.type, binding)
-            guard let verifier = SignatureVerifier(key.publicKey, scheme), let maker = SignatureMaker(key, scheme)
+            let (algorithm, scheme) = try scheme(of: algorithm, for: key.publicKey.type, binding: binding)
+            guard let verifier = SignatureVerifier(key.publicKey, scheme: scheme),
+                let maker = SignatureMaker(key, scheme: scheme)
             else {
                 throw Self.unsuited(algorithm)
             }
@@ -103,19 +107,22 @@ public final class TokenKey: Sendable {
     }
 
     private static func scheme(
-        _ algorithm: KeyAlgorithm?,
-        _ type: KeyType,
-        _ binding: KeyBinding
+        of algorithm: KeyAlgorithm?,
+        for type: KeyType,
+        binding: KeyBinding
     ) throws(KeySetError) -> (KeyAlgorithm, SignatureScheme) {
         guard let algorithm = algorithm ?? .only(for: type) ?? binding.rsaAlgorithm else {
-            throw KeySetError(.unusableKey, "an RSA key names no algorithm, and its issuer's configuration neither")
+            throw KeySetError(
+                .unusableKey,
+                reason: "an RSA key names no algorithm, and its issuer's configuration neither"
+            )
         }
         guard let scheme = algorithm.scheme, scheme.suits(type) else { throw unsuited(algorithm) }
         return (algorithm, scheme)
     }
 
     private static func unsuited(_ algorithm: KeyAlgorithm) -> KeySetError {
-        KeySetError(.unusableKey, "a key of this type cannot be used for \(algorithm.rawValue)")
+        KeySetError(.unusableKey, reason: "a key of this type cannot be used for \(algorithm.rawValue)")
     }
 
     /// True if the key is valid at `now`.

@@ -22,17 +22,17 @@ internal import PlaybackGate
 /// | finished playlist that may have been live, in segments | all | session, if its URL has that | its last reload |
 struct GrantPlan: Sendable {
     /// The grant of references that the next reload names again.
-    package let token: String
+    let token: String
     /// The grant of references that players keep.
-    package let lasting: String
+    let lasting: String
     /// The grant for the session by which the player is to request the manifest, by another URL; `nil` if it needs none.
-    package let moved: String?
+    let moved: String?
 
     /// - Parameter settings: The place of grants, and the time that a viewer may take longer than a finished playlist plays.
     init(
-        _ kind: PlaylistKind,
-        _ playback: ContinuedPlayback,
-        _ settings: GateConfiguration.Manifest,
+        for kind: PlaylistKind,
+        playback: ContinuedPlayback,
+        settings: GateConfiguration.Manifest,
         at now: Timestamp
     ) {
         switch kind {

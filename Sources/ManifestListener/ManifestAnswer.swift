@@ -19,7 +19,7 @@ package struct ManifestAnswer: HTTPAnswer {
     /// True if the answer is to HEAD and would have a body otherwise.
     var hasUnknownLength = false
 
-    init(_ status: HTTPResponseStatus, _ fields: [(StaticString, String)], trace: TraceID, body: ByteBuffer? = nil) {
+    init(status: HTTPResponseStatus, fields: [(StaticString, String)], trace: TraceID, body: ByteBuffer? = nil) {
         self.status = status
         self.fields = fields
         self.trace = trace

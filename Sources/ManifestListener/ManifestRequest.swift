@@ -17,16 +17,16 @@ internal import RequestTargets
 /// front reports in `X-Forwarded-*`.
 struct ManifestRequest {
     /// The request as the edge check has it. A range is ignored: the whole manifest is the answer.
-    package let check: EdgeCheckRequest
+    let check: EdgeCheckRequest
     /// Its credentials and facts.
-    package let report: EdgeFieldReport
+    let report: EdgeFieldReport
     /// The URI without tokens, in normal form; `nil` if the target has none.
-    package let uri: RequestURI?
+    let uri: RequestURI?
     /// The beginning of the path of the player's URL, which a proxy has taken off.
-    package let publicPath: PublicPath
+    let publicPath: PublicPath
 
     /// The names of the fields that report facts.
-    package static let row = EdgeDialect.Row(
+    static let row = EdgeDialect.Row(
         host: "x-forwarded-host",
         scheme: "x-forwarded-proto",
         client: "x-forwarded-for",
@@ -41,7 +41,7 @@ struct ManifestRequest {
     ///   - isSecure: True if the listener uses TLS.
     init?(
         _ request: HTTPRequest,
-        _ settings: ManifestSettings,
+        settings: ManifestSettings,
         isTrusted: Bool,
         isSecure: Bool
     ) {
@@ -52,7 +52,7 @@ struct ManifestRequest {
         else { return nil }
         // The address of the connection is alone in its field.
         let reader = isTrusted ? settings.trustedReader : settings.reader
-        let found = EdgeFields(fields, reader.names)
+        let found = EdgeFields(fields, names: reader.names)
         guard let authority = found.value(.host).flatMap({ URIAuthority($0) }) else { return nil }
         check = EdgeCheckRequest(
             target,
@@ -61,7 +61,7 @@ struct ManifestRequest {
             form: .asIs,
             tokenParameters: sources.targetNames.parameters
         )
-        report = EdgeFieldReport(found, target, sentTarget: head.uri[...], reader)
+        report = EdgeFieldReport(fields: found, target: target, sentTarget: head.uri[...], reader: reader)
         uri = check.uri(report)
         self.publicPath = publicPath
     }
@@ -99,7 +99,7 @@ struct ManifestRequest {
     }
 
     /// Decides about the request as far as is possible without waiting for the store.
-    package func check(
+    func check(
         by gate: Gate,
         from client: PlaybackRequest.Client,
         at now: Timestamp,

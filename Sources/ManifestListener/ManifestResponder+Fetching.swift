@@ -19,7 +19,7 @@ package struct ManifestFetch: Sendable {
     /// The beginning of the path of the player's URL, which a proxy has taken off.
     package let publicPath: PublicPath
     /// The grants that the request showed.
-    package let grants: ShownGrants?
+    package let grants: PresentedGrants?
     /// The target, as it was requested.
     package let target: ParsedTarget
 
@@ -67,79 +67,92 @@ package struct ManifestFetch: Sendable {
         case .segment: target.forEachValue(segment: IssuedGrant.segmentPrefix) { found.append($0) }
         case .query(let name): target.forEachValue(parameter: name) { found.append($0) }
         }
-        return Array(found.prefix(ShownGrants.maximum))
+        return Array(found.prefix(PresentedGrants.maximum))
     }
 }
 
 extension ManifestResponder {
     /// Fetches and rewrites the manifest of an allowed request.
-    package func answer(_ decision: Decision, _ fetch: ManifestFetch, _ call: Call) async -> any HTTPAnswer {
+    package func response(to decision: Decision, fetch: ManifestFetch, in call: Call) async -> any HTTPAnswer {
         guard let settings = call.settings, let gate = call.gate else {
-            return refusal(APIRefusal(.notServed), call, .notServed)
+            return refusal(APIRefusal(.notServed), in: call, result: .notServed)
         }
         let configuration = settings.configuration
-        let playback = gate.continued(decision, fetch.grants, profile: configuration.profile, at: call.now)
-        if playback == nil, decision.needsGrant { return refusal(.withoutGrant, call) }
+        let playback = gate.continuedPlayback(
+            after: decision,
+            grants: fetch.grants,
+            profile: configuration.profile,
+            at: call.now
+        )
+        if playback == nil, decision.needsGrant { return refusal(.withoutGrant, in: call) }
         let answer: OriginClient.Answer
-        switch await fetched(fetch, call, configuration) {
-        case .failure(let fault): return refusal(fault, call)
+        switch await originAnswer(for: fetch, in: call, configuration: configuration) {
+        case .failure(let fault): return refusal(fault, in: call)
         case .success(let found): answer = found
         }
         let types = answer.headers["content-type"]
         guard types.count < 2,
             let format = ManifestType(type: types.first, path: fetch.uri.path, body: answer.body.readableBytesUInt8Span)
         else {
-            return refusal(.type, call)
+            return refusal(.type, in: call)
         }
-        let fields: [(StaticString, String)] = [("Content-Type", "\(format.type)")] + fields(decision, playback, call)
+        let fields: [(StaticString, String)] =
+            [("Content-Type", "\(format.type)")] + fields(for: decision, playback: playback, in: call)
         if call.isHead {
             counters.count(.rewritten)
-            var answer = ManifestAnswer(.ok, fields, trace: call.trace)
+            var answer = ManifestAnswer(status: .ok, fields: fields, trace: call.trace)
             answer.hasUnknownLength = true
             return answer
         }
         guard let playback else {
             // The media is not protected, or nothing refused it: its segments need no grant.
-            return await pass(answer, format, fetch, fields, call)
+            return await pass(answer, format: format, fetch: fetch, fields: fields, in: call)
         }
-        let grants = Granting(decision, playback, gate, configuration)
-        return await self.answer(answer, format, grants, fetch, fields, call)
+        let grants = Granting(decision: decision, playback: playback, gate: gate, configuration: configuration)
+        return await self.response(with: answer, format: format, grants: grants, fetch: fetch, fields: fields, in: call)
     }
 
     /// Passes a manifest on without a grant. Its references are written only if the player would take them for others.
     private func pass(
         _ answer: OriginClient.Answer,
-        _ format: ManifestType,
-        _ fetch: ManifestFetch,
-        _ fields: [(StaticString, String)],
-        _ call: Call
+        format: ManifestType,
+        fetch: ManifestFetch,
+        fields: [(StaticString, String)],
+        in call: Call
     ) async -> any HTTPAnswer {
         guard let configuration = call.settings?.configuration,
             !fetch.isDirect(to: answer.url, of: configuration.origin)
         else {
             counters.count(.unchanged)
-            return ManifestAnswer(.ok, fields, trace: call.trace, body: answer.body)
+            return ManifestAnswer(status: .ok, fields: fields, trace: call.trace, body: answer.body)
         }
-        switch await rewritten(answer, format, nil, addsLocation: false, fetch, configuration) {
-        case .failure(let fault): return refusal(.manifest(fault.code), call, details: fault.description)
+        switch await rewrittenBody(
+            of: answer,
+            format: format,
+            plan: nil,
+            addsLocation: false,
+            fetch: fetch,
+            configuration: configuration
+        ) {
+        case .failure(let fault): return refusal(.manifest(fault.code), in: call, details: fault.description)
         case .success(let bytes):
             counters.count(.unchanged)
-            return ManifestAnswer(.ok, fields, trace: call.trace, body: ByteBuffer(bytes: bytes))
+            return ManifestAnswer(status: .ok, fields: fields, trace: call.trace, body: ByteBuffer(bytes: bytes))
         }
     }
 
     /// The facts of the grants that a manifest gets.
     private struct Granting {
-        package let decision: Decision
-        package let playback: ContinuedPlayback
-        package let gate: Gate
-        package let configuration: GateConfiguration.Manifest
+        let decision: Decision
+        let playback: ContinuedPlayback
+        let gate: Gate
+        let configuration: GateConfiguration.Manifest
 
         init(
-            _ decision: Decision,
-            _ playback: ContinuedPlayback,
-            _ gate: Gate,
-            _ configuration: GateConfiguration.Manifest
+            decision: Decision,
+            playback: ContinuedPlayback,
+            gate: Gate,
+            configuration: GateConfiguration.Manifest
         ) {
             self.decision = decision
             self.playback = playback
@@ -148,47 +161,54 @@ extension ManifestResponder {
         }
     }
 
-    private func fetched(
-        _ fetch: ManifestFetch,
-        _ call: Call,
-        _ configuration: GateConfiguration.Manifest
+    private func originAnswer(
+        for fetch: ManifestFetch,
+        in call: Call,
+        configuration: GateConfiguration.Manifest
     ) async -> Result<OriginClient.Answer, ManifestRefusal> {
         let start = ContinuousClock.now
         let url = configuration.origin.url(path: fetch.uri.path, query: fetch.uri.query ?? "")
-        let answer = await origin.fetch(url, isHead: call.isHead, accept: ManifestType.accepted, configuration)
+        let answer = await origin.fetch(url, isHead: call.isHead, accept: ManifestType.accepted, limits: configuration)
         counters.record(ContinuousClock.now - start)
         return answer
     }
 
     /// Rewrites a manifest with a grant for its player.
-    private func answer(
-        _ answer: OriginClient.Answer,
-        _ format: ManifestType,
-        _ grants: Granting,
-        _ fetch: ManifestFetch,
-        _ fields: [(StaticString, String)],
-        _ call: Call
+    private func response(
+        with answer: OriginClient.Answer,
+        format: ManifestType,
+        grants: Granting,
+        fetch: ManifestFetch,
+        fields: [(StaticString, String)],
+        in call: Call
     ) async -> any HTTPAnswer {
         let (playback, configuration) = (grants.playback, grants.configuration)
-        let kind = PlaylistKind(answer.body, format)
-        let plan = GrantPlan(kind, playback, configuration, at: call.now)
+        let kind = PlaylistKind(answer.body, format: format)
+        let plan = GrantPlan(for: kind, playback: playback, settings: configuration, at: call.now)
         if let code = await grants.gate.prolong(playback, of: grants.decision, at: call.now) {
-            return refusal(APIRefusal(code), call, .refused)
+            return refusal(APIRefusal(code), in: call, result: .refused)
         }
         // A player that has a URL for the session already is never sent to another one.
         let moved = plan.moved.flatMap { token in
             let carried = fetch.carried(configuration.mode)
             return carried.contains { grants.gate.lasts($0, for: playback, at: call.now) } ? nil : token
         }
-        switch await rewritten(answer, format, plan, addsLocation: moved != nil, fetch, configuration) {
-        case .failure(let fault): return refusal(.manifest(fault.code), call, details: fault.description)
+        switch await rewrittenBody(
+            of: answer,
+            format: format,
+            plan: plan,
+            addsLocation: moved != nil,
+            fetch: fetch,
+            configuration: configuration
+        ) {
+        case .failure(let fault): return refusal(.manifest(fault.code), in: call, details: fault.description)
         case .success(let manifest):
             var body = ByteBuffer(bytes: manifest)
             if let moved, format.kind == .hls {
                 body = ByteBuffer(string: Self.index(of: fetch.reference(with: moved, configuration.mode)))
             }
             counters.count(moved == nil ? .rewritten : .moved)
-            return ManifestAnswer(.ok, fields, trace: call.trace, body: body)
+            return ManifestAnswer(status: .ok, fields: fields, trace: call.trace, body: body)
         }
     }
 
@@ -200,28 +220,35 @@ extension ManifestResponder {
         "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000000\n\(reference)\n"
     }
 
-    private func fields(_ decision: Decision, _ playback: ContinuedPlayback?, _ call: Call) -> [(StaticString, String)]
+    private func fields(for decision: Decision, playback: ContinuedPlayback?, in call: Call) -> [(StaticString, String)]
     {
         var fields: [(StaticString, String)] = [("X-Playgate-Code", decision.codeName)]
         if let session = playback?.session { fields.append(("X-Playgate-Session", session.hexadecimal)) }
         return fields + call.crossOrigin
     }
 
-    private func refusal(_ fault: ManifestRefusal, _ call: Call, details: String? = nil) -> APIAnswer {
-        refusal(APIRefusal(fault, details: details), call, .fault(fault))
+    private func refusal(_ fault: ManifestRefusal, in call: Call, details: String? = nil) -> APIAnswer {
+        refusal(APIRefusal(fault, details: details), in: call, result: .fault(fault))
     }
 
-    private func rewritten(
-        _ answer: OriginClient.Answer,
-        _ format: ManifestType,
-        _ plan: GrantPlan?,
+    private func rewrittenBody(
+        of answer: OriginClient.Answer,
+        format: ManifestType,
+        plan: GrantPlan?,
         addsLocation: Bool,
-        _ fetch: ManifestFetch,
-        _ configuration: GateConfiguration.Manifest
+        fetch: ManifestFetch,
+        configuration: GateConfiguration.Manifest
     ) async -> Result<[UInt8], ManifestFault> {
         let rules: ManifestRules
-        do throws(ManifestRulesError) { rules = try fetch.rules(answer.url, plan, addsLocation, configuration) } catch {
-            return .failure(ManifestFault(.referenceInvalid, error.reason))
+        do throws(ManifestRulesError) {
+            rules = try fetch.rules(
+                for: answer.url,
+                plan: plan,
+                addsLocation: addsLocation,
+                configuration: configuration
+            )
+        } catch {
+            return .failure(ManifestFault(.referenceInvalid, reason: error.reason))
         }
         return await ManifestWork(body: answer.body, format: format, rules: rules, limit: configuration.manifestBytes)
             .outcome()
@@ -238,10 +265,10 @@ extension ManifestFetch {
     ///
     /// - Parameter plan: Its grants; `nil` to write its references for the player's URL alone.
     fileprivate func rules(
-        _ answered: String,
-        _ plan: GrantPlan?,
-        _ addsLocation: Bool,
-        _ configuration: GateConfiguration.Manifest
+        for answered: String,
+        plan: GrantPlan?,
+        addsLocation: Bool,
+        configuration: GateConfiguration.Manifest
     ) throws(ManifestRulesError) -> ManifestRules {
         var limits = ManifestLimits()
         limits.size = configuration.manifestBytes
@@ -262,7 +289,7 @@ extension ManifestFetch {
 
 extension PlaylistKind {
     /// Finds the kind of a manifest.
-    fileprivate init(_ body: ByteBuffer, _ format: ManifestType) {
+    fileprivate init(_ body: ByteBuffer, format: ManifestType) {
         switch format.kind {
         case .hls: self.init(hls: body.readableBytesUInt8Span)
         case .dash: self.init(dash: body.readableBytesUInt8Span)

@@ -19,7 +19,7 @@ package import Telemetry
 /// The rewritten manifest is complete before its first byte is sent: a fault in its last line is a refusal, not half a
 /// manifest.
 package struct ManifestResponder: HTTPService {
-    package let live: LiveGate
+    package let live: CurrentGate
     /// The settings of the active configuration.
     package let settings = CurrentManifestSettings()
     package let metrics: DecisionMetrics
@@ -35,7 +35,7 @@ package struct ManifestResponder: HTTPService {
 
     /// Creates a value of its members.
     package init(
-        live: LiveGate,
+        live: CurrentGate,
         metrics: DecisionMetrics,
         inFlight: ConcurrencyLimit,
         counters: ManifestCounters,
@@ -59,19 +59,21 @@ package struct ManifestResponder: HTTPService {
     /// A player that leaves does not get its manifest: the fetch ends with it.
     package var cancelsAbandoned: Bool { true }
 
-    package func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
+    package func receive(_ head: HTTPRequestHead, on connection: HTTPConnection) -> HTTPReception { .answer }
 
-    package func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+    package func respond(to request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         let snapshot = live.current
         let client = PlaybackRequest.Client(traceparent: request.first("traceparent")?[...], edge: "manifest")
         // If a reload removed the section, the listener stays open until a restart and serves nothing.
         guard let settings = settings.current(of: snapshot) else {
-            output.write(refusal(APIRefusal(.notServed), Call(client), .notServed))
+            output.write(refusal(APIRefusal(.notServed), in: Call(client), result: .notServed))
             return nil
         }
-        let call = Call(request, settings, snapshot, client, at: clock())
-        guard call.isOptions else { return serve(request, settings, call, snapshot, into: &output) }
-        output.write(preflight(request, settings, call))
+        let call = Call(request, settings: settings, snapshot: snapshot, client: client, at: clock())
+        guard call.isOptions else {
+            return serve(request, settings: settings, in: call, snapshot: snapshot, into: &output)
+        }
+        output.write(preflight(request, settings: settings, in: call))
         return nil
     }
 
@@ -97,9 +99,9 @@ package struct ManifestResponder: HTTPService {
 
         package init(
             _ request: HTTPRequest,
-            _ settings: ManifestSettings,
-            _ snapshot: LiveGate.Snapshot,
-            _ client: PlaybackRequest.Client,
+            settings: ManifestSettings,
+            snapshot: CurrentGate.Snapshot,
+            client: PlaybackRequest.Client,
             at now: Timestamp
         ) {
             self.client = client
@@ -116,52 +118,56 @@ package struct ManifestResponder: HTTPService {
     // MARK: Preflights
 
     /// Answers `OPTIONS`, which needs no token: a preflight, or a question for the methods.
-    package func preflight(_ request: HTTPRequest, _ settings: ManifestSettings, _ call: Call) -> ManifestAnswer {
+    package func preflight(_ request: HTTPRequest, settings: ManifestSettings, in call: Call) -> ManifestAnswer {
         counters.count(.preflight)
         let isPreflight = request.first("access-control-request-method") != nil
         let fields =
             isPreflight
             ? settings.crossOrigin?.preflight(request.first("origin"), headers: settings.sources.tokenHeaders)
             : nil
-        return ManifestAnswer(.noContent, [("Allow", "GET, HEAD, OPTIONS")] + (fields ?? []), trace: call.trace)
+        return ManifestAnswer(
+            status: .noContent,
+            fields: [("Allow", "GET, HEAD, OPTIONS")] + (fields ?? []),
+            trace: call.trace
+        )
     }
 
     // MARK: Deciding
 
     private func serve(
         _ request: HTTPRequest,
-        _ settings: ManifestSettings,
-        _ call: Call,
-        _ snapshot: LiveGate.Snapshot,
+        settings: ManifestSettings,
+        in call: Call,
+        snapshot: CurrentGate.Snapshot,
         into output: inout HTTPOutput
     ) -> PendingAnswer? {
         // A target that cannot be parsed is not logged: it may contain a token.
         let unread = PlaybackRequest(.path("/"), token: nil, client: call.client)
         let isTrusted = settings.peers.trusts(request.connection, snapshot: snapshot.number)
-        guard let found = ManifestRequest(request, settings, isTrusted: isTrusted, isSecure: isSecure)
-        else { return refuse(.edgeRequestInvalid, unread, snapshot.gate, call, into: &output) }
+        guard let found = ManifestRequest(request, settings: settings, isTrusted: isTrusted, isSecure: isSecure)
+        else { return refuse(.edgeRequestInvalid, request: unread, by: snapshot.gate, in: call, into: &output) }
         guard let uri = found.uri, uri.query != nil, !found.check.target.isAmbiguous else {
             var path = PlaybackRequest(.path(found.check.target.path), token: nil, client: call.client)
             (path.host, path.method) = (found.check.authority?.host, found.check.method)
-            return refuse(.invalidPath, path, snapshot.gate, call, into: &output)
+            return refuse(.invalidPath, request: path, by: snapshot.gate, in: call, into: &output)
         }
         guard settings.servesManifest(uri.path) else {
-            output.write(refusal(APIRefusal(.notServed), call, .notServed))
+            output.write(refusal(APIRefusal(.notServed), in: call, result: .notServed))
             return nil
         }
-        return decide(found, uri, call, snapshot, into: &output)
+        return decide(found, uri: uri, in: call, snapshot: snapshot, into: &output)
     }
 
     /// Decides, if there is room for another fetch: a token is not used up by a request that cannot be answered.
     private func decide(
         _ request: ManifestRequest,
-        _ uri: RequestURI,
-        _ call: Call,
-        _ snapshot: LiveGate.Snapshot,
+        uri: RequestURI,
+        in call: Call,
+        snapshot: CurrentGate.Snapshot,
         into output: inout HTTPOutput
     ) -> PendingAnswer? {
-        guard fetches.take() else { return overloaded(call, into: &output) }
-        guard inFlight.take() else {
+        guard fetches.acquire() else { return overloaded(call, into: &output) }
+        guard inFlight.acquire() else {
             fetches.release()
             return overloaded(call, into: &output)
         }
@@ -179,29 +185,29 @@ package struct ManifestResponder: HTTPService {
             inFlight.release()
             guard decision.isAllowed else {
                 fetches.release()
-                output.write(answer(decision, call))
+                output.write(refusal(for: decision, in: call))
                 return nil
             }
-            return .task { await finish(decision, fetch, call) }
+            return .task { await finish(decision, fetch: fetch, in: call) }
         case .pending(let use):
             return .task {
                 // The store is asked also if the player leaves: a use is recorded or not, but never in between.
                 let decision = await Task { await gate.complete(use) }.value
                 inFlight.release()
-                return await finish(decision, fetch, call)
+                return await finish(decision, fetch: fetch, in: call)
             }
         }
     }
 
-    private func finish(_ decision: Decision, _ fetch: ManifestFetch, _ call: Call) async -> any HTTPAnswer {
+    private func finish(_ decision: Decision, fetch: ManifestFetch, in call: Call) async -> any HTTPAnswer {
         defer { fetches.release() }
-        guard decision.isAllowed else { return answer(decision, call) }
-        return await answer(decision, fetch, call)
+        guard decision.isAllowed else { return refusal(for: decision, in: call) }
+        return await response(to: decision, fetch: fetch, in: call)
     }
 
     private func overloaded(_ call: Call, into output: inout HTTPOutput) -> PendingAnswer? {
         metrics.countOverload()
-        output.write(refusal(APIRefusal(DenyCode.overloaded), call, .overloaded))
+        output.write(refusal(APIRefusal(DenyCode.overloaded), in: call, result: .overloaded))
         return nil
     }
 
@@ -210,28 +216,28 @@ package struct ManifestResponder: HTTPService {
     /// Refuses a request before the catalogue look-up.
     private func refuse(
         _ code: DenyCode,
-        _ request: PlaybackRequest,
-        _ gate: Gate,
-        _ call: Call,
+        request: PlaybackRequest,
+        by gate: Gate,
+        in call: Call,
         into output: inout HTTPOutput
     ) -> PendingAnswer? {
         // Nothing is known of the request: shadow mode does not allow it either.
-        _ = gate.refuse(code, request, at: call.now)
-        output.write(refusal(APIRefusal(code), call, .refused))
+        _ = gate.refuse(code, for: request, at: call.now)
+        output.write(refusal(APIRefusal(code), in: call, result: .refused))
         return nil
     }
 
-    private func answer(_ decision: Decision, _ call: Call) -> APIAnswer {
-        refusal(APIRefusal(decision.code ?? .token(.internalFailure)), call, .refused)
+    private func refusal(for decision: Decision, in call: Call) -> APIAnswer {
+        refusal(APIRefusal(decision.code ?? .token(.internalFailure)), in: call, result: .refused)
     }
 
     /// Returns the answer of a refusal, and counts it.
-    package func refusal(_ refusal: APIRefusal, _ call: Call, _ result: ManifestCounters.Result) -> APIAnswer {
+    package func refusal(_ refusal: APIRefusal, in call: Call, result: ManifestCounters.Result) -> APIAnswer {
         counters.count(result)
         var refusal = refusal
         if refusal.status == .methodNotAllowed { refusal.allow = "GET, HEAD, OPTIONS" }
         let shape = RefusalShape(format: call.format, verdict: [])
-        var answer = APIAnswer.refusal(refusal, shape, helpURL: helpURL, trace: call.trace)
+        var answer = APIAnswer.refusal(refusal, shape: shape, helpURL: helpURL, trace: call.trace)
         answer.more += [("X-Playgate-Code", refusal.code)] + call.crossOrigin
         return answer
     }

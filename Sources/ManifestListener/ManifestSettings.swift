@@ -15,8 +15,12 @@ package final class ManifestSettings: Sendable {
 
     init(_ configuration: GateConfiguration.Manifest) {
         self.configuration = configuration
-        reader = EdgeFieldReader(ManifestRequest.row, configuration.sources)
-        trustedReader = EdgeFieldReader(ManifestRequest.row, configuration.sources, configuration.forwardedFor)
+        reader = EdgeFieldReader(row: ManifestRequest.row, sources: configuration.sources)
+        trustedReader = EdgeFieldReader(
+            row: ManifestRequest.row,
+            sources: configuration.sources,
+            forwardedFor: configuration.forwardedFor
+        )
     }
 
     package var sources: TokenSources { configuration.sources }
@@ -39,7 +43,7 @@ package final class CurrentManifestSettings: Sendable {
     private let settings = Mutex<(number: UInt64, settings: ManifestSettings?)>((0, nil))
 
     /// Returns the settings of a snapshot; `nil` if its configuration has no such listener.
-    package func current(of snapshot: LiveGate.Snapshot) -> ManifestSettings? {
+    package func current(of snapshot: CurrentGate.Snapshot) -> ManifestSettings? {
         settings.withLock { current in
             if current.number != snapshot.number {
                 current = (snapshot.number, snapshot.configuration.manifest.map(ManifestSettings.init))

@@ -41,26 +41,26 @@ package final class OriginClient: Sendable {
         _ url: String,
         isHead: Bool,
         accept: String,
-        _ limits: GateConfiguration.Manifest
+        limits: GateConfiguration.Manifest
     ) async -> Result<Answer, ManifestRefusal> {
         do {
-            let (response, url) = try await response(url, isHead: isHead, accept: accept, limits)
+            let (response, url) = try await response(from: url, isHead: isHead, accept: accept, limits: limits)
             if let fault = Self.fault(response) { return .failure(fault) }
             if isHead { return .success(Answer(url: url, headers: response.headers, body: ByteBuffer())) }
             if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }) {
                 guard length <= limits.manifestBytes else { return .failure(.manifest(.tooLarge)) }
             }
-            let body = try await Self.collect(response.body, limits)
+            let body = try await Self.collect(response.body, limits: limits)
             return .success(Answer(url: url, headers: response.headers, body: body))
         } catch { return .failure(ManifestRefusal(error)) }
     }
 
     /// Requests a URL, and follows its redirects. Returns the first response that is none, and its URL.
     private func response(
-        _ first: String,
+        from first: String,
         isHead: Bool,
         accept: String,
-        _ limits: GateConfiguration.Manifest
+        limits: GateConfiguration.Manifest
     ) async throws -> (HTTPClientResponse, url: String) {
         var url = first
         let deadline = NIODeadline.now() + TimeAmount(limits.timeouts.response)
@@ -96,7 +96,7 @@ package final class OriginClient: Sendable {
     /// Reads a body within its limits of time and size.
     private static func collect(
         _ body: HTTPClientResponse.Body,
-        _ limits: GateConfiguration.Manifest
+        limits: GateConfiguration.Manifest
     ) async throws -> ByteBuffer {
         try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
             group.addTask { try await body.collect(upTo: limits.manifestBytes) }

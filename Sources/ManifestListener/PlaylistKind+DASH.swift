@@ -32,21 +32,23 @@ extension PlaylistKind {
     private struct Head {
         var isDynamic = false
         var hasLocation = false
-        package var duration: Duration?
-        package var isOver = false
+        var duration: Duration?
+        var isOver = false
         private var element = ""
 
-        package mutating func read(_ events: XMLEvents) {
-            for place in events.list.indices where !isOver {
-                let event = events.list[place]
+        mutating func read(_ events: XMLEvents) {
+            for index in events.list.indices where !isOver {
+                let event = events.list[index]
                 switch event.kind {
                 case .start:
                     element = events.string(event.name)
                     if element == "Location" { hasLocation = true }
                     if element == "Period" { isOver = true }
                 case .attribute where element == "MPD":
-                    if events.equals(event.name, "type") { isDynamic = events.equals(event.value, "dynamic") }
-                    if events.equals(event.name, "mediaPresentationDuration") {
+                    if events.equals(event.name, literal: "type") {
+                        isDynamic = events.equals(event.value, literal: "dynamic")
+                    }
+                    if events.equals(event.name, literal: "mediaPresentationDuration") {
                         duration = Duration(xml: events.string(event.value))
                     }
                 default: break

@@ -52,13 +52,13 @@ extension PlaylistKind {
         var (isFinished, isRecorded, isIndex, isDelta) = (false, false, false, false)
         var (target, duration): (Int64, Int64) = (0, 0)
 
-        package mutating func read(_ line: Span<UInt8>) {
+        mutating func read(_ line: Span<UInt8>) {
             if line.starts(with: "#EXTINF:", at: 0) {
                 duration = min(duration + line.extracting(8...).leadingMilliseconds, PlaylistKind.longest)
             } else if line.starts(with: "#EXT-X-TARGETDURATION:", at: 0) {
                 target = min(line.extracting(22...).leadingMilliseconds, PlaylistKind.longest)
             } else if line.starts(with: "#EXT-X-SERVER-CONTROL:", at: 0) {
-                isDelta = isDelta || line.firstPlace(of: "CAN-SKIP-UNTIL".utf8.span) != nil
+                isDelta = isDelta || line.firstPosition(of: "CAN-SKIP-UNTIL".utf8.span) != nil
             } else if line.starts(with: "#EXT-X-SKIP:", at: 0) {
                 isDelta = true
             } else if line.starts(with: "#EXT-X-PLAYLIST-TYPE:VOD", at: 0) {
@@ -78,10 +78,10 @@ extension PlaylistKind {
 extension Span<UInt8> {
     /// The decimal number of seconds at the start, in milliseconds, rounded up; 0 if there is none.
     fileprivate var leadingMilliseconds: Int64 {
-        var (value, scale, place): (Int64, Int64, Int) = (0, 0, 0)
-        while place < count, value < 1_000_000_000_000 {
-            let byte = self[place]
-            place += 1
+        var (value, scale, position): (Int64, Int64, Int) = (0, 0, 0)
+        while position < count, value < 1_000_000_000_000 {
+            let byte = self[position]
+            position += 1
             if byte == UInt8(ascii: "."), scale == 0 {
                 scale = 1
             } else if byte.isASCIIDigit {

@@ -10,7 +10,7 @@ public struct ManifestFault: Error, Hashable, Sendable {
     /// An explanation for people, without any part of the grant or of the manifest's references.
     public let reason: String
 
-    package init(_ code: ManifestCode, line: Int? = nil, _ reason: String) {
+    package init(_ code: ManifestCode, line: Int? = nil, reason: String) {
         self.code = code
         self.line = line
         self.reason = reason
@@ -18,7 +18,7 @@ public struct ManifestFault: Error, Hashable, Sendable {
 
     /// Creates the refusal of a reference.
     package init(_ fault: ReferenceFault, line: Int?) {
-        self.init(.referenceInvalid, line: line, fault.rawValue)
+        self.init(.referenceInvalid, line: line, reason: fault.rawValue)
     }
 }
 

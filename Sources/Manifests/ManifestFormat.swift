@@ -19,18 +19,18 @@ public enum ManifestFormat: String, Hashable, Sendable, CaseIterable {
     ///
     /// - Parameter bytes: The beginning of a manifest, at least its first line or tag.
     public init?(detecting bytes: Span<UInt8>) {
-        var place = bytes.starts(with: "\u{FEFF}", at: 0) ? 3 : 0
-        if bytes.starts(with: "#EXTM3U", at: place) {
+        var position = bytes.starts(with: "\u{FEFF}", at: 0) ? 3 : 0
+        if bytes.starts(with: "#EXTM3U", at: position) {
             self = .hls
             return
         }
-        if bytes.starts(with: "WEBVTT", at: place) {
+        if bytes.starts(with: "WEBVTT", at: position) {
             self = .thumbnails
             return
         }
-        while place < bytes.count, bytes[place].isXMLSpace { place += 1 }
-        guard place < bytes.count else { return nil }
-        switch bytes[place] {
+        while position < bytes.count, bytes[position].isXMLSpace { position += 1 }
+        guard position < bytes.count else { return nil }
+        switch bytes[position] {
         case UInt8(ascii: "<"): self = .dash
         case UInt8(ascii: "{"): self = .steering
         default: return nil

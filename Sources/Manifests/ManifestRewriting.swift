@@ -37,9 +37,9 @@ extension ManifestRewriting where Self: ~Copyable {
 
 extension [UInt8] {
     /// Appends the next bytes of a manifest that is kept until its end.
-    mutating func keep(_ bytes: Span<UInt8>, within limits: ManifestLimits) throws(ManifestFault) {
+    mutating func append(_ bytes: Span<UInt8>, within limits: ManifestLimits) throws(ManifestFault) {
         guard bytes.count <= limits.size - count else {
-            throw ManifestFault(.tooLarge, line: nil, "more than \(limits.size) bytes")
+            throw ManifestFault(.tooLarge, line: nil, reason: "more than \(limits.size) bytes")
         }
         append(copying: bytes)
     }

@@ -93,14 +93,17 @@ public struct ManifestRules: Sendable {
     ) throws(ManifestRulesError) {
         try Self.check([grant, lastingGrant ?? grant], in: mode)
         guard let requested = ReferenceBase(url: url, mode), let base = ReferenceBase(url: source ?? url, mode) else {
-            throw ManifestRulesError(.urlInvalid, "the URL of the manifest is not an absolute one of http or https")
+            throw ManifestRulesError(
+                .urlInvalid,
+                reason: "the URL of the manifest is not an absolute one of http or https"
+            )
         }
         guard let publicPath = PublicPath(publicPath),
             publicPath == .none || publicPath.isPrefix(of: requested.path.span)
         else {
             throw ManifestRulesError(
                 .publicPathInvalid,
-                "the public path is not one of unreserved characters, such as /watch, that the URL begins with"
+                reason: "the public path is not one of unreserved characters, such as /watch, that the URL begins with"
             )
         }
         self.mode = mode
@@ -108,7 +111,7 @@ public struct ManifestRules: Sendable {
         self.grant = grant
         self.lastingGrant = lastingGrant ?? grant
         self.options = options
-        self.hosts = try ProtectedHost.set(hosts, requested)
+        self.hosts = try ProtectedHost.set(named: hosts, base: requested)
         self.requested = requested.protected(by: self.hosts, for: requested)
         self.base = (base.hasSameSite(as: requested) ? base.below(publicPath) : base)
             .protected(by: self.hosts, for: requested)
@@ -122,13 +125,13 @@ public struct ManifestRules: Sendable {
         guard grants.allSatisfy(\.isGrant) else {
             throw ManifestRulesError(
                 .grantInvalid,
-                "the grant is not 1 to 8,192 characters of A-Z, a-z, 0-9, '.', '_', '-'"
+                reason: "the grant is not 1 to 8,192 characters of A-Z, a-z, 0-9, '.', '_', '-'"
             )
         }
         guard mode.isValid else {
             throw ManifestRulesError(
                 .modeInvalid,
-                "the prefix or name is not 1 to 64 unreserved characters of URIs, with '=' and '+' in a prefix"
+                reason: "the prefix or name is not 1 to 64 unreserved characters of URIs, with '=' and '+' in a prefix"
             )
         }
     }

@@ -23,7 +23,7 @@ public struct ManifestRulesError: Error, Hashable, Sendable {
     /// An explanation for people, without any part of the grant.
     public let reason: String
 
-    init(_ code: Code, _ reason: String) {
+    init(_ code: Code, reason: String) {
         self.code = code
         self.reason = reason
     }

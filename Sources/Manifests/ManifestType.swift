@@ -22,29 +22,30 @@ package struct ManifestType: Sendable {
         let end = type?.utf8.firstIndex(of: UInt8(ascii: ";")) ?? type?.endIndex
         let essence = end.flatMap { type?[..<$0] }.map { $0.trimmingBlanks.lowercased() } ?? ""
         switch essence {
-        case "application/vnd.apple.mpegurl": self.init(.hls, "application/vnd.apple.mpegurl")
-        case "application/x-mpegurl": self.init(.hls, "application/x-mpegurl")
-        case "audio/mpegurl": self.init(.hls, "audio/mpegurl")
-        case "audio/x-mpegurl": self.init(.hls, "audio/x-mpegurl")
+        case "application/vnd.apple.mpegurl": self.init(kind: .hls, type: "application/vnd.apple.mpegurl")
+        case "application/x-mpegurl": self.init(kind: .hls, type: "application/x-mpegurl")
+        case "audio/mpegurl": self.init(kind: .hls, type: "audio/mpegurl")
+        case "audio/x-mpegurl": self.init(kind: .hls, type: "audio/x-mpegurl")
         // Old or mistyped ones of origins. Players get the registered type.
         case "application/mpegurl", "application/m3u8", "application/vnd.apple.mpegurl.audio", "audio/m3u8",
             "audio/vnd.apple.mpegurl", "audio/x-m3u8", "video/mpegurl", "video/x-mpegurl", "video/vnd.apple.mpegurl",
             "vnd.apple.mpegurl":
-            self.init(.hls, "application/vnd.apple.mpegurl")
+            self.init(kind: .hls, type: "application/vnd.apple.mpegurl")
         case "application/dash+xml", "application/dash", "video/vnd.mpeg.dash.mpd", "application/vnd.mpeg.dash.mpd",
             "video/dash+xml":
-            self.init(.dash, "application/dash+xml")
-        case "application/vnd.apple.steering-list": self.init(.steering, "application/vnd.apple.steering-list")
-        case "application/json": self.init(.steering, "application/json")
-        case "text/vtt": self.init(.thumbnails, "text/vtt")
+            self.init(kind: .dash, type: "application/dash+xml")
+        case "application/vnd.apple.steering-list":
+            self.init(kind: .steering, type: "application/vnd.apple.steering-list")
+        case "application/json": self.init(kind: .steering, type: "application/json")
+        case "text/vtt": self.init(kind: .thumbnails, type: "text/vtt")
         case "", "text/plain", "application/octet-stream", "binary/octet-stream", "text/xml", "application/xml":
             let path = path.lowercased()
             if path.hasSuffix(".m3u8"), !essence.hasSuffix("xml") {
-                self.init(.hls, "application/vnd.apple.mpegurl")
+                self.init(kind: .hls, type: "application/vnd.apple.mpegurl")
             } else if path.hasSuffix(".mpd") || body.beginsAsMPD {
-                self.init(.dash, "application/dash+xml")
+                self.init(kind: .dash, type: "application/dash+xml")
             } else if body.starts(with: "#EXTM3U", at: body.starts(with: "\u{FEFF}", at: 0) ? 3 : 0) {
-                self.init(.hls, "application/vnd.apple.mpegurl")
+                self.init(kind: .hls, type: "application/vnd.apple.mpegurl")
             } else {
                 return nil
             }
@@ -52,7 +53,7 @@ package struct ManifestType: Sendable {
         }
     }
 
-    private init(_ kind: ManifestFormat, _ type: StaticString) {
+    private init(kind: ManifestFormat, type: StaticString) {
         self.kind = kind
         self.type = type
     }
@@ -62,8 +63,8 @@ package struct ManifestType: Sendable {
 extension Span<UInt8> {
     /// True for the declaration of XML, or the root of an MPD without a prefix.
     fileprivate var beginsAsMPD: Bool {
-        var place = starts(with: "\u{FEFF}", at: 0) ? 3 : 0
-        while place < count, self[place].isXMLSpace { place += 1 }
-        return starts(with: "<?xml ", at: place) || starts(with: "<MPD", at: place)
+        var position = starts(with: "\u{FEFF}", at: 0) ? 3 : 0
+        while position < count, self[position].isXMLSpace { position += 1 }
+        return starts(with: "<?xml ", at: position) || starts(with: "<MPD", at: position)
     }
 }

@@ -20,22 +20,22 @@ struct FragmentReader: ~Copyable, ~Escapable {
     /// Reads the fragment `text`, whose size was checked. Returns an opaque resource if it is XML with another root.
     static func read(_ text: String) throws(ResourceError) -> MediaResource.Storage {
         guard text.isLegalXML else {
-            throw ResourceError(.invalidCharacter, "the fragment has a character that XML does not allow")
+            throw ResourceError(.invalidCharacter, reason: "the fragment has a character that XML does not allow")
         }
-        let slot = slots.take()
+        let slot = slots.acquire()
         defer { slots.release(slot) }
         let idle = slot.map { parsers[$0] }
         guard var parser = idle?.parser.take() ?? XMLEventParser(limits: limits) else {
             throw ResourceError(XMLFailure.outOfMemory)
         }
-        let storage = storage(text, &parser)
+        let storage = storage(of: text, parser: &parser)
         if !parser.hasOutgrown { idle?.parser = consume parser }
         return try storage.get()
     }
 
     private static func storage(
-        _ text: String,
-        _ parser: inout XMLEventParser
+        of text: String,
+        parser: inout XMLEventParser
     ) -> Result<MediaResource.Storage, ResourceError> {
         parser.reset()
         parser.read(text.utf8.span, isLast: true)
@@ -61,21 +61,21 @@ struct FragmentReader: ~Copyable, ~Escapable {
     private mutating func rss() throws(ResourceError) {
         let rss = events.list[position]
         guard rss.namespace.isEmpty else {
-            throw ResourceError(.missingChannel, "the element rss is in a namespace", line: Int(rss.line))
+            throw ResourceError(.missingChannel, reason: "the element rss is in a namespace", line: Int(rss.line))
         }
         position += 1
         facts.extras.rssAttributes = attributes(without: "version")
         var hasChannel = false
         while let child = try nextChild() {
-            if isPlain(child, "channel") {
-                guard !hasChannel else { throw repeated("channel", child) }
+            if isPlain(child, named: "channel") {
+                guard !hasChannel else { throw repeated("channel", at: child) }
                 hasChannel = true
                 try channel()
             } else {
                 try extra(child, into: \.inRSS)
             }
         }
-        guard hasChannel else { throw ResourceError(.missingChannel, "the fragment has no channel") }
+        guard hasChannel else { throw ResourceError(.missingChannel, reason: "the fragment has no channel") }
     }
 
     @_lifetime(self: copy self)
@@ -84,23 +84,27 @@ struct FragmentReader: ~Copyable, ~Escapable {
         var title: String?
         var hasItem = false
         while let child = try nextChild() {
-            if isPlain(child, "title") {
-                guard title == nil else { throw repeated("title", child) }
+            if isPlain(child, named: "title") {
+                guard title == nil else { throw repeated("title", at: child) }
                 let attributes = attributes()
                 guard let text = try leaf() else {
-                    throw ResourceError(.missingChannel, "the title of the channel is empty", line: Int(child.line))
+                    throw ResourceError(
+                        .missingChannel,
+                        reason: "the title of the channel is empty",
+                        line: Int(child.line)
+                    )
                 }
                 title = text
                 facts.extras.channelTitleAttributes = attributes
-            } else if isPlain(child, "item") {
-                guard !hasItem else { throw repeated("item", child) }
+            } else if isPlain(child, named: "item") {
+                guard !hasItem else { throw repeated("item", at: child) }
                 hasItem = true
                 try item()
             } else {
                 try extra(child, into: \.inChannel)
             }
         }
-        guard let title else { throw ResourceError(.missingChannel, "the channel has no title") }
+        guard let title else { throw ResourceError(.missingChannel, reason: "the channel has no title") }
         facts.channel = title
     }
 
@@ -111,15 +115,15 @@ struct FragmentReader: ~Copyable, ~Escapable {
         var hasGUID = false
         var ratings: [Rating] = []
         while let child = try nextChild() {
-            if isPlain(child, "title") {
-                guard !hasTitle else { throw repeated("title", child) }
+            if isPlain(child, named: "title") {
+                guard !hasTitle else { throw repeated("title", at: child) }
                 hasTitle = true
                 (facts.itemTitle, facts.extras.itemTitleAttributes) = try optionalLeaf()
-            } else if isPlain(child, "guid") {
-                guard !hasGUID else { throw repeated("guid", child) }
+            } else if isPlain(child, named: "guid") {
+                guard !hasGUID else { throw repeated("guid", at: child) }
                 hasGUID = true
                 (facts.guid, facts.extras.guidAttributes) = try optionalLeaf()
-            } else if events.equals(child.name, "rating"), isMedia(child) {
+            } else if events.equals(child.name, literal: "rating"), isMedia(child) {
                 if let rating = try rating(child) { ratings.append(rating) }
             } else {
                 try extra(child, into: \.inItem)
@@ -135,7 +139,7 @@ struct FragmentReader: ~Copyable, ~Escapable {
         var scheme = ""
         while hasAttribute {
             let attribute = events.list[position]
-            guard attribute.namespace.isEmpty, events.equals(attribute.name, "scheme") else {
+            guard attribute.namespace.isEmpty, events.equals(attribute.name, literal: "scheme") else {
                 position = start
                 try extra(element, into: \.inItem)
                 return nil
@@ -161,7 +165,7 @@ struct FragmentReader: ~Copyable, ~Escapable {
             case .interruption: throw interruptedText(event)
             case .text:
                 guard events.text(event.value).isXMLSpace else {
-                    throw ResourceError(.mixedContent, "text beside elements", line: Int(event.line))
+                    throw ResourceError(.mixedContent, reason: "text beside elements", line: Int(event.line))
                 }
             }
         }
@@ -179,7 +183,8 @@ struct FragmentReader: ~Copyable, ~Escapable {
             case .text: text = (text?.lowerBound ?? event.value.lowerBound)..<event.value.upperBound
             case .attribute: continue
             case .interruption: throw interruptedText(event)
-            case .start: throw ResourceError(.mixedContent, "an element in a place for text", line: Int(event.line))
+            case .start:
+                throw ResourceError(.mixedContent, reason: "an element in a place for text", line: Int(event.line))
             case .end:
                 guard let text else { return nil }
                 let trimmed = events.text(text).trimmingXMLSpace()
@@ -196,8 +201,8 @@ struct FragmentReader: ~Copyable, ~Escapable {
         return (text, attributes)
     }
 
-    private func isPlain(_ element: XMLEvent, _ name: StaticString) -> Bool {
-        element.namespace.isEmpty && events.equals(element.name, name)
+    private func isPlain(_ element: XMLEvent, named name: StaticString) -> Bool {
+        element.namespace.isEmpty && events.equals(element.name, literal: name)
     }
 
     /// True if `element` is in the Media RSS namespace, in any of its spellings.
@@ -208,12 +213,12 @@ struct FragmentReader: ~Copyable, ~Escapable {
         return true
     }
 
-    private func repeated(_ name: String, _ element: XMLEvent) -> ResourceError {
-        ResourceError(.repeatedElement, "a second \(name)", line: Int(element.line))
+    private func repeated(_ name: String, at element: XMLEvent) -> ResourceError {
+        ResourceError(.repeatedElement, reason: "a second \(name)", line: Int(element.line))
     }
 
     private func interruptedText(_ event: XMLEvent) -> ResourceError {
-        ResourceError(.mixedContent, "a comment or processing instruction within text", line: Int(event.line))
+        ResourceError(.mixedContent, reason: "a comment or processing instruction within text", line: Int(event.line))
     }
 
     // MARK: Everything else
@@ -231,11 +236,11 @@ struct FragmentReader: ~Copyable, ~Escapable {
         repeat {
             switch next.kind {
             case .start:
-                if let range = text { try refuseMixed(range, next) }
+                if let range = text { try refuseMixed(range, at: next) }
                 text = nil
                 if let parent = open.indices.last { open[parent].hasChildren = true }
                 open.append((next.name, false))
-                openTag(next, &xml)
+                openTag(of: next, into: &xml)
             case .attribute: break
             case .interruption: throw interruptedText(next)
             case .text:
@@ -243,7 +248,7 @@ struct FragmentReader: ~Copyable, ~Escapable {
             case .end:
                 let closed = open.removeLast()
                 if let range = text {
-                    if closed.hasChildren { try refuseMixed(range, next) }
+                    if closed.hasChildren { try refuseMixed(range, at: next) }
                     let trimmed = events.text(range).trimmingXMLSpace()
                     xml.appendXMLText(trimmed)
                 }
@@ -259,14 +264,14 @@ struct FragmentReader: ~Copyable, ~Escapable {
         facts.extras[keyPath: field] += xml
     }
 
-    private func refuseMixed(_ text: XMLEvent.Bytes, _ event: XMLEvent) throws(ResourceError) {
+    private func refuseMixed(_ text: XMLEvent.Bytes, at event: XMLEvent) throws(ResourceError) {
         guard events.text(text).isXMLSpace else {
-            throw ResourceError(.mixedContent, "text beside elements", line: Int(event.line))
+            throw ResourceError(.mixedContent, reason: "text beside elements", line: Int(event.line))
         }
     }
 
     @_lifetime(self: copy self)
-    private mutating func openTag(_ element: XMLEvent, _ xml: inout [UInt8]) {
+    private mutating func openTag(of element: XMLEvent, into xml: inout [UInt8]) {
         xml.append("<")
         xml.append(copying: events.text(element.name))
         xml.append(" xmlns=\"")
@@ -297,7 +302,7 @@ struct FragmentReader: ~Copyable, ~Escapable {
         while hasAttribute {
             let attribute = events.list[position]
             position += 1
-            if let ignored, attribute.namespace.isEmpty, events.equals(attribute.name, ignored) { continue }
+            if let ignored, attribute.namespace.isEmpty, events.equals(attribute.name, literal: ignored) { continue }
             found.append(attribute)
         }
         guard !found.isEmpty else { return [] }
@@ -310,7 +315,7 @@ struct FragmentReader: ~Copyable, ~Escapable {
         var xml: [UInt8] = []
         for (index, attribute) in found.enumerated() {
             xml.append(" ")
-            if events.equals(attribute.namespace, "http://www.w3.org/XML/1998/namespace") {
+            if events.equals(attribute.namespace, literal: "http://www.w3.org/XML/1998/namespace") {
                 xml.append("xml:")
             } else if !attribute.namespace.isEmpty {
                 xml += "xmlns:n\(index)=\"".utf8
@@ -344,16 +349,16 @@ private final class IdleParser: @unchecked Sendable {  // Used only by the holde
 extension ResourceError {
     fileprivate init(_ failure: XMLFailure) {
         switch failure {
-        case .doctype: self.init(.doctype, "a document type declaration is not allowed")
-        case .tooDeep: self.init(.tooDeep, "elements are nested more than 8 levels deep")
-        case .tooManyElements: self.init(.tooManyElements, "more than 64 elements")
-        case .tooLarge: self.init(.malformedXML, "the names and values take more than 16 MiB")
+        case .doctype: self.init(.doctype, reason: "a document type declaration is not allowed")
+        case .tooDeep: self.init(.tooDeep, reason: "elements are nested more than 8 levels deep")
+        case .tooManyElements: self.init(.tooManyElements, reason: "more than 64 elements")
+        case .tooLarge: self.init(.malformedXML, reason: "the names and values take more than 16 MiB")
         case .unsupportedEncoding(let name):
-            self.init(.unsupportedEncoding, "the declared encoding is \(name.printable(limit: 40)), not UTF-8")
-        case .otherRoot: self.init(.missingChannel, "the root element is not rss")
+            self.init(.unsupportedEncoding, reason: "the declared encoding is \(name.printable(limit: 40)), not UTF-8")
+        case .otherRoot: self.init(.missingChannel, reason: "the root element is not rss")
         case .syntax(let message, let line, let column):
-            self.init(.malformedXML, message, line: line, column: column)
-        case .outOfMemory: self.init(.internalFailure, "libxml2 is out of memory")
+            self.init(.malformedXML, reason: message, line: line, column: column)
+        case .outOfMemory: self.init(.internalFailure, reason: "libxml2 is out of memory")
         }
     }
 }

@@ -19,7 +19,7 @@ enum MediaNamespace {
     init?(_ uri: XMLEvent.Bytes, in events: XMLEvents) {
         guard !uri.isEmpty else { return nil }
         // Nearly all fragments and feeds have this one.
-        if events.equals(uri, Self.canonical) {
+        if events.equals(uri, literal: Self.canonical) {
             self = .search
             return
         }

@@ -25,7 +25,7 @@ extension MediaResource {
         ratings: [Rating] = []
     ) throws(ResourceError) {
         var facts = ResourceFacts(channel: channel.trimmed)
-        guard !facts.channel.isEmpty else { throw ResourceError(.empty, "the channel is empty") }
+        guard !facts.channel.isEmpty else { throw ResourceError(.empty, reason: "the channel is empty") }
         facts.itemTitle = itemTitle?.trimmed.nonEmpty
         facts.guid = guid?.trimmed.nonEmpty
         facts.ratings = ratings.compactMap { rating in
@@ -33,12 +33,12 @@ extension MediaResource {
         }.canonicalOrder()
         let texts = [channel, itemTitle ?? "", guid ?? ""] + ratings.map(\.scheme) + ratings.map(\.value)
         guard texts.allSatisfy(\.isLegalXML) else {
-            throw ResourceError(.invalidCharacter, "a value has a character that XML does not allow")
+            throw ResourceError(.invalidCharacter, reason: "a value has a character that XML does not allow")
         }
         let canonical = facts.canonicalForm()
         guard canonical.count <= Self.maximumSize else { throw .tooLarge }
         guard facts.elementCount <= FragmentReader.limits.elements else {
-            throw ResourceError(.tooManyElements, "more than \(FragmentReader.limits.elements) elements")
+            throw ResourceError(.tooManyElements, reason: "more than \(FragmentReader.limits.elements) elements")
         }
         self.init(Storage(text: String(decoding: canonical, as: UTF8.self), canonical: canonical, facts: facts))
     }

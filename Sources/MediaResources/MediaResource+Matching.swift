@@ -111,26 +111,26 @@ extension ResourceFacts {
         with wanted: ResourceFacts,
         options: MediaResource.MatchOptions
     ) -> ResourceMismatch? {
-        guard same(channel, wanted.channel, options) else { return .channel }
+        guard same(channel, as: wanted.channel, options: options) else { return .channel }
         // Checked first, whatever the extras are: the options about items must not turn an asset into its channel.
         if hasItem, !wanted.hasItem { return .assetForChannel }
         if !hasItem, wanted.hasItem {
             guard options.channelCoversAssets else { return .channelForAsset }
             return isChannel && !wanted.extras.hasAnyInChannel ? nil : .other
         }
-        guard same(itemTitle, wanted.itemTitle, options) else { return .itemTitle }
-        guard same(guid, wanted.guid, options) else { return .guid }
+        guard same(itemTitle, as: wanted.itemTitle, options: options) else { return .itemTitle }
+        guard same(guid, as: wanted.guid, options: options) else { return .guid }
         guard options.ignoreRating || sameRatings(as: wanted, aliases: options.schemeAliases) else { return .rating }
         guard extras.isSame(as: wanted.extras) else { return .other }
         guard options.videoNamespaceAlias || usesVideoNamespace == wanted.usesVideoNamespace else { return .namespace }
         return nil
     }
 
-    private func same(_ left: String?, _ right: String?, _ options: MediaResource.MatchOptions) -> Bool {
+    private func same(_ left: String?, as right: String?, options: MediaResource.MatchOptions) -> Bool {
         guard let left, let right else { return left == nil && right == nil }
         if left.hasSameBytes(as: right) { return true }
         guard options.ignoreCase || options.collapseWhitespace else { return false }
-        return FoldedText(left, options).elementsEqual(FoldedText(right, options))
+        return FoldedText(left, options: options).elementsEqual(FoldedText(right, options: options))
     }
 
     /// True if both sets of ratings are equal. With `aliases`, a rating may have either name of its scheme.
@@ -161,7 +161,7 @@ private struct FoldedText: Sequence, IteratorProtocol {
     private let options: MediaResource.MatchOptions
     private var isInSpace = false
 
-    init(_ text: String, _ options: MediaResource.MatchOptions) {
+    init(_ text: String, options: MediaResource.MatchOptions) {
         self.bytes = text.utf8.makeIterator()
         self.options = options
     }

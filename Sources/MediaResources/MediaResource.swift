@@ -81,14 +81,14 @@ public struct MediaResource: Sendable {
     public init(_ text: String) throws(ResourceError) {
         guard text.utf8.count <= Self.maximumSize else { throw .tooLarge }
         let trimmed = text.utf8.span.trimmingXMLSpace()
-        guard !trimmed.isEmpty else { throw ResourceError(.empty, "the resource is empty") }
+        guard !trimmed.isEmpty else { throw ResourceError(.empty, reason: "the resource is empty") }
         // A file may begin with a byte order mark, which libxml2 accepts.
         if trimmed.starts(with: "<", at: 0) || trimmed.starts(with: "\u{FEFF}<", at: 0) {
             self.storage = try FragmentReader.read(text)
         } else {
             let channel = String(decoding: trimmed)
             guard channel.isLegalXML, !channel.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-                throw ResourceError(.invalidCharacter, "the resource has a control character")
+                throw ResourceError(.invalidCharacter, reason: "the resource has a control character")
             }
             self.storage = Storage(text: text, kind: .identifier, facts: ResourceFacts(channel: channel))
         }
@@ -101,7 +101,7 @@ public struct MediaResource: Sendable {
     public init(utf8 bytes: [UInt8]) throws(ResourceError) {
         guard bytes.count <= Self.maximumSize else { throw .tooLarge }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ResourceError(.invalidUTF8, "the resource is not UTF-8")
+            throw ResourceError(.invalidUTF8, reason: "the resource is not UTF-8")
         }
         try self.init(text)
     }
@@ -113,7 +113,7 @@ public struct MediaResource: Sendable {
     public init(opaque text: String) throws(ResourceError) {
         guard text.utf8.count <= Self.maximumSize else { throw .tooLarge }
         guard text.utf8.contains(where: { !$0.isXMLSpace }) else {
-            throw ResourceError(.empty, "the resource is empty")
+            throw ResourceError(.empty, reason: "the resource is empty")
         }
         self.storage = Storage(opaque: text)
     }
@@ -182,6 +182,6 @@ extension MediaResource: CustomStringConvertible {
 
 extension ResourceError {
     static var tooLarge: ResourceError {
-        ResourceError(.tooLarge, "the resource is larger than \(MediaResource.maximumSize) bytes")
+        ResourceError(.tooLarge, reason: "the resource is larger than \(MediaResource.maximumSize) bytes")
     }
 }

@@ -46,7 +46,7 @@ public struct ResourceError: Error, Sendable {
         case internalFailure = "resource_internal_failure"
     }
 
-    init(_ code: Code, _ reason: String, line: Int? = nil, column: Int? = nil) {
+    init(_ code: Code, reason: String, line: Int? = nil, column: Int? = nil) {
         self.code = code
         self.reason = reason
         self.line = line

@@ -62,8 +62,8 @@ struct ResourceFacts: Sendable {
         if extras.hasAnyInChannel {
             xml.append("<rss version=\"2.0\" xmlns:media=\"http://search.yahoo.com/mrss/\"")
             xml += extras.rssAttributes
-            xml.appendTag("><channel", extras.channelAttributes, whole: "><channel>")
-            xml.appendTag("<title", extras.channelTitleAttributes, whole: "<title>")
+            xml.appendTag("><channel", attributes: extras.channelAttributes, whole: "><channel>")
+            xml.appendTag("<title", attributes: extras.channelTitleAttributes, whole: "<title>")
         } else {
             xml.append("<rss version=\"2.0\" xmlns:media=\"http://search.yahoo.com/mrss/\"><channel><title>")
         }
@@ -77,14 +77,14 @@ struct ResourceFacts: Sendable {
 
     /// Appends the end tag of the channel's title, and the item.
     private func appendItem(to xml: inout [UInt8]) {
-        xml.appendTag("</title><item", extras.itemAttributes, whole: "</title><item>")
+        xml.appendTag("</title><item", attributes: extras.itemAttributes, whole: "</title><item>")
         if let itemTitle {
-            xml.appendTag("<title", extras.itemTitleAttributes, whole: "<title>")
+            xml.appendTag("<title", attributes: extras.itemTitleAttributes, whole: "<title>")
             xml.appendXMLText(itemTitle.utf8.span)
             xml.append("</title>")
         }
         if let guid {
-            xml.appendTag("<guid", extras.guidAttributes, whole: "<guid>")
+            xml.appendTag("<guid", attributes: extras.guidAttributes, whole: "<guid>")
             xml.appendXMLText(guid.utf8.span)
             xml.append("</guid>")
         }
@@ -97,7 +97,7 @@ struct ResourceFacts: Sendable {
 extension [UInt8] {
     /// Appends a start tag, which is `whole` without attributes.
     @inline(__always)
-    fileprivate mutating func appendTag(_ start: StaticString, _ attributes: [UInt8], whole: StaticString) {
+    fileprivate mutating func appendTag(_ start: StaticString, attributes: [UInt8], whole: StaticString) {
         if attributes.isEmpty { return append(whole) }
         append(start)
         self += attributes

@@ -28,10 +28,10 @@ extension Span<UInt8> {
 
     private var isBase64WithBlanks: Bool {
         guard count.isMultiple(of: 4) else { return false }
-        for place in indices {
-            switch self[place] {
+        for index in indices {
+            switch self[index] {
             case UInt8(ascii: " "), UInt8(ascii: "/"): continue
-            case UInt8(ascii: "=") where place >= count - 2: continue
+            case UInt8(ascii: "=") where index >= count - 2: continue
             case let byte where byte.isASCIIAlphanumeric: continue
             default: return false
             }

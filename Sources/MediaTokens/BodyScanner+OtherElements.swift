@@ -43,9 +43,9 @@ extension BodyScanner {
         var count = 0
         while true {
             let hadSpace = skipSpace()
-            if take(UInt8(ascii: ">")) { return false }
-            if take(UInt8(ascii: "/")) {
-                guard take(UInt8(ascii: ">")) else { throw .malformedBody }
+            if consume(UInt8(ascii: ">")) { return false }
+            if consume(UInt8(ascii: "/")) {
+                guard consume(UInt8(ascii: ">")) else { throw .malformedBody }
                 return true
             }
             guard hadSpace, count < Self.maximumAttributes else { throw .malformedBody }
@@ -57,7 +57,7 @@ extension BodyScanner {
             names[count] = name
             count += 1
             skipSpace()
-            guard take(UInt8(ascii: "=")) else { throw .malformedBody }
+            guard consume(UInt8(ascii: "=")) else { throw .malformedBody }
             skipSpace()
             try skipAttributeValue()
         }

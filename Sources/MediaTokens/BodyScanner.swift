@@ -47,7 +47,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
         }
 
         @_lifetime(copy body, copy scratch)
-        func span(_ body: Span<UInt8>, _ scratch: Span<UInt8>) -> Span<UInt8> {
+        func span(in body: Span<UInt8>, scratch: Span<UInt8>) -> Span<UInt8> {
             (isInScratch ? scratch : body).extracting(Int(start)..<Int(end))
         }
     }
@@ -58,7 +58,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
     init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
     /// Returns the bytes to which ``Text`` ranges with `isInScratch` refer.
-    consuming func takeScratch() -> [UInt8] { scratch }
+    consuming func releaseScratch() -> [UInt8] { scratch }
 
     /// Reads all elements and returns the text of each field, indexed by ``TokenFields/Name``.
     @_lifetime(self: copy self)
@@ -127,7 +127,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
     /// Reads the `<` and the name of a start tag, and returns the range of the name.
     @_lifetime(self: copy self)
     mutating func startTagName() throws(RefusalReason) -> Range<Int> {
-        guard take(UInt8(ascii: "<")) else { throw .malformedBody }
+        guard consume(UInt8(ascii: "<")) else { throw .malformedBody }
         return try name()
     }
 
@@ -144,9 +144,9 @@ struct BodyScanner: ~Copyable, ~Escapable {
     mutating func endTag(_ name: Range<Int>) throws(RefusalReason) {
         guard bytes.repeats(name, at: position) else { throw .malformedBody }
         position += name.count
-        if take(UInt8(ascii: ">")) { return }
+        if consume(UInt8(ascii: ">")) { return }
         skipSpace()
-        guard take(UInt8(ascii: ">")) else { throw .malformedBody }
+        guard consume(UInt8(ascii: ">")) else { throw .malformedBody }
     }
 
     // MARK: Fields
@@ -155,11 +155,11 @@ struct BodyScanner: ~Copyable, ~Escapable {
     @_lifetime(self: copy self)
     private mutating func fieldText(_ name: Range<Int>) throws(RefusalReason) -> Text {
         skipSpace()
-        if take(UInt8(ascii: "/")) {
-            guard take(UInt8(ascii: ">")) else { throw .malformedBody }
+        if consume(UInt8(ascii: "/")) {
+            guard consume(UInt8(ascii: ">")) else { throw .malformedBody }
             return Text(position..<position, isInScratch: false)
         }
-        guard take(UInt8(ascii: ">")) else { throw .malformedBody }
+        guard consume(UInt8(ascii: ">")) else { throw .malformedBody }
         var plain = try plainText()
         if plain == nil { plain = try singleSection() }
         if let range = plain {
@@ -275,7 +275,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
         }
         guard bytes.starts(with: "&#", at: position) else { throw .malformedBody }
         position += 2
-        let radix: UInt32 = take(UInt8(ascii: "x")) ? 16 : 10
+        let radix: UInt32 = consume(UInt8(ascii: "x")) ? 16 : 10
         var value: UInt32 = 0
         let start = position
         while position < bytes.count, let digit = bytes[position].digit(radix: radix) {
@@ -283,7 +283,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
             guard value <= 0x10FFFF else { throw .malformedBody }
             position += 1
         }
-        guard position > start, take(UInt8(ascii: ";")), let scalar = Unicode.Scalar(value),
+        guard position > start, consume(UInt8(ascii: ";")), let scalar = Unicode.Scalar(value),
             String(Character(scalar)).isLegalXML
         else { throw .malformedBody }
         scratch.append(contentsOf: String(Character(scalar)).utf8)
@@ -297,7 +297,7 @@ struct BodyScanner: ~Copyable, ~Escapable {
     // MARK: Bytes
 
     @_lifetime(self: copy self)
-    mutating func take(_ byte: UInt8) -> Bool {
+    mutating func consume(_ byte: UInt8) -> Bool {
         guard position < bytes.count, bytes[position] == byte else { return false }
         position += 1
         return true

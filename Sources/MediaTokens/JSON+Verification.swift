@@ -48,9 +48,9 @@ extension JSON {
     /// Appends ``init(_:)-(MediaToken)``.
     private static func write(_ token: MediaToken, to line: inout [UInt8]) {
         line.append("{\"requestorID\":")
-        token.fields.withBytes(.requestorID) { write(utf8: $0, to: &line) }
+        token.fields.withBytes(of: .requestorID) { write(utf8: $0, to: &line) }
         line.append(",\"resourceID\":")
-        token.fields.withBytes(.resourceID) { write(utf8: $0, to: &line) }
+        token.fields.withBytes(of: .resourceID) { write(utf8: $0, to: &line) }
         line.append(",\"timeIssued\":")
         line.append(decimal: token.timeIssued.millisecondsSince1970)
         line.append(",\"timeToLive\":")
@@ -58,14 +58,14 @@ extension JSON {
         line.append(",\"expires\":")
         line.append(decimal: token.expires.millisecondsSince1970)
         line.append(",\"userSessionGUID\":")
-        token.fields.withBytes(.userSessionGUID) { write(utf8: $0, to: &line) }
+        token.fields.withBytes(of: .userSessionGUID) { write(utf8: $0, to: &line) }
         line.append(",\"mvpdID\":")
-        token.fields.withBytes(.mvpdID) { write(utf8: $0, to: &line) }
+        token.fields.withBytes(of: .mvpdID) { write(utf8: $0, to: &line) }
         line.append(",\"proxyMVPDID\":")
         if token.fields.isMissing(.proxyMVPDID) {
             line.append("null")
         } else {
-            token.fields.withBytes(.proxyMVPDID) { write(utf8: $0, to: &line) }
+            token.fields.withBytes(of: .proxyMVPDID) { write(utf8: $0, to: &line) }
         }
         line.append(",\"fingerprint\":\"")
         let digit = { (value: UInt8) in value < 10 ? 0x30 + value : 0x57 + value }

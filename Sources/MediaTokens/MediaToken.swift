@@ -23,7 +23,7 @@ public struct MediaToken: Sendable {
     /// The TV provider that authorized the viewer.
     public var mvpdID: String { fields.string(.mvpdID) }
     /// Calls `body` with the bytes of ``mvpdID``, without creating a string.
-    package func withMVPDID(_ body: (Span<UInt8>) -> Void) { fields.withBytes(.mvpdID, body) }
+    package func withMVPDID(_ body: (Span<UInt8>) -> Void) { fields.withBytes(of: .mvpdID, body: body) }
 
     /// The provider behind a proxy provider, or `nil` if there is none.
     public var proxyMVPDID: String? {

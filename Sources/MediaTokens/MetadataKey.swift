@@ -39,7 +39,8 @@ public struct MetadataKey: Sendable {
     /// - Returns: The text, or `nil` if the value is not Base64, was encrypted for another key, or is not UTF-8. The
     ///   result does not distinguish these cases.
     public func decrypt(_ value: String) -> String? {
-        guard let bytes = Base64.decode([UInt8](value.utf8)), let text = key.key.decrypt(bytes, padding.ofRSA) else {
+        guard let bytes = Base64.decode([UInt8](value.utf8)), let text = key.key.decrypt(bytes, padding: padding.ofRSA)
+        else {
             return nil
         }
         return String(validating: text, as: UTF8.self)
@@ -72,7 +73,7 @@ package struct MetadataCertificate: Sendable {
     /// Encrypts a value for the holder of the private key. Returns Base64, in as many blocks as the value needs.
     package func encrypt(_ value: String) -> String? {
         guard let key = try? PublicKeyReader.key(subjectPublicKeyInfo: der, minimumBits: 1024),
-            let bytes = key.encrypt([UInt8](value.utf8), padding.ofRSA)
+            let bytes = key.encrypt([UInt8](value.utf8), padding: padding.ofRSA)
         else { return nil }
         return Base64.encode(bytes)
     }

@@ -24,13 +24,13 @@ struct SignerHistory {
     ///   - content: The range of its fields.
     static func kind(of raw: Span<UInt8>, content: Range<Int>) -> UInt64 {
         var hash = offset
-        var place = content.lowerBound
-        while let tag = raw.firstIndex(of: UInt8(ascii: "<"), from: place), tag < content.upperBound {
-            place = tag + 1
+        var position = content.lowerBound
+        while let tag = raw.firstIndex(of: UInt8(ascii: "<"), from: position), tag < content.upperBound {
+            position = tag + 1
             guard raw.starts(with: "<requestorID>", at: tag) || raw.starts(with: "<mvpdId>", at: tag) else { continue }
-            while place < content.upperBound, raw[place] != UInt8(ascii: "<") {
-                hash = (hash ^ UInt64(raw[place])) &* prime
-                place += 1
+            while position < content.upperBound, raw[position] != UInt8(ascii: "<") {
+                hash = (hash ^ UInt64(raw[position])) &* prime
+                position += 1
             }
         }
         return Swift.max(hash, 1)
@@ -39,7 +39,7 @@ struct SignerHistory {
     /// Returns the kind of a JWS: a hash of its encoded header, which may have the `kid` of its key.
     static func kind(ofHeader header: Span<UInt8>) -> UInt64 {
         var hash = offset
-        for place in header.indices { hash = (hash ^ UInt64(header[place])) &* prime }
+        for index in header.indices { hash = (hash ^ UInt64(header[index])) &* prime }
         return Swift.max(hash, 1)
     }
 
@@ -59,9 +59,9 @@ struct SignerHistory {
     func next(for kind: UInt64, after tried: UInt64, among candidates: Range<Int>) -> Int {
         let known = counts[row(of: kind)]
         var (best, most) = (-1, UInt64(0))
-        for place in candidates where tried & (1 << UInt64(place)) == 0 {
-            let value = place < TrustStore.maximumKeys ? known >> UInt64(8 * place) & 0xFF : 0
-            if best < 0 || value > most { (best, most) = (place, value) }
+        for index in candidates where tried & (1 << UInt64(index)) == 0 {
+            let value = index < TrustStore.maximumKeys ? known >> UInt64(8 * index) & 0xFF : 0
+            if best < 0 || value > most { (best, most) = (index, value) }
         }
         return best
     }

@@ -37,11 +37,11 @@ struct TokenFields: Sendable {
     func isMissing(_ field: TextField) -> Bool { range(field).isEmpty }
 
     /// True if the text equals `expected` byte for byte.
-    func equals(_ field: TextField, _ expected: Span<UInt8>) -> Bool {
+    func equals(_ field: TextField, expected: Span<UInt8>) -> Bool {
         texts.span.extracting(range(field)).hasSameBytes(as: expected)
     }
 
-    func equals(_ field: TextField, _ expected: String) -> Bool {
+    func equals(_ field: TextField, expected: String) -> Bool {
         texts.span.extracting(range(field)).hasSameBytes(as: expected.utf8.span)
     }
 
@@ -51,7 +51,7 @@ struct TokenFields: Sendable {
     /// The resource; `nil` if the text is none.
     var resource: MediaResource? { GrantedResources.resource(texts.span.extracting(range(.resourceID))) }
 
-    func withBytes(_ field: TextField, _ body: (Span<UInt8>) -> Void) { body(texts.span.extracting(range(field))) }
+    func withBytes(of field: TextField, body: (Span<UInt8>) -> Void) { body(texts.span.extracting(range(field))) }
 
     func string(_ field: TextField) -> String { String(decoding: texts[range(field)], as: UTF8.self) }
 
@@ -104,33 +104,36 @@ extension TokenFields {
     static func read(_ raw: Span<UInt8>, content: Range<Int>) throws(RefusalReason) -> TokenFields {
         var scanner = BodyScanner(raw.extracting(content))
         let texts = try scanner.scan()
-        let scratch = scanner.takeScratch()
+        let scratch = scanner.releaseScratch()
         let bytes = raw.extracting(content)
         // Report missing fields before empty ones, each in the order of real tokens.
-        for place in 0..<Name.proxyMVPDID.rawValue where texts[place].isMissing { throw .missingField }
-        for place in 0..<Name.proxyMVPDID.rawValue where texts[place].span(bytes, scratch.span).isXMLSpace {
+        for index in 0..<Name.proxyMVPDID.rawValue where texts[index].isMissing { throw .missingField }
+        for index in 0..<Name.proxyMVPDID.rawValue where texts[index].span(in: bytes, scratch: scratch.span).isXMLSpace
+        {
             throw .emptyField
         }
-        guard let ttl = parseTTL(texts[Name.ttl.rawValue].span(bytes, scratch.span)) else { throw .invalidTTL }
-        guard let time = TokenTime.parse(texts[Name.issueTime.rawValue].span(bytes, scratch.span)) else {
+        guard let ttl = parseTTL(texts[Name.ttl.rawValue].span(in: bytes, scratch: scratch.span)) else {
+            throw .invalidTTL
+        }
+        guard let time = TokenTime.parse(texts[Name.issueTime.rawValue].span(in: bytes, scratch: scratch.span)) else {
             throw .invalidIssueTime
         }
         let order: [5 of Name] = [.requestorID, .resourceID, .sessionGUID, .mvpdID, .proxyMVPDID]
         // An empty proxied provider counts as absent.
         let hasProxy =
             !texts[Name.proxyMVPDID.rawValue].isMissing
-            && !texts[Name.proxyMVPDID.rawValue].span(bytes, scratch.span).isXMLSpace
+            && !texts[Name.proxyMVPDID.rawValue].span(in: bytes, scratch: scratch.span).isXMLSpace
         let count = hasProxy ? 5 : 4
         var ends = [5 of UInt16](repeating: 0)
         var size = 0
-        for place in order.indices {
-            if place < count { size += texts[order[place].rawValue].count }
-            ends[place] = UInt16(size)
+        for index in order.indices {
+            if index < count { size += texts[order[index].rawValue].count }
+            ends[index] = UInt16(size)
         }
         var stored = [UInt8](repeating: 0, count: size)
-        for place in 0..<count {
-            let start = place == 0 ? 0 : Int(ends[place - 1])
-            stored.replace(from: start, with: texts[order[place].rawValue].span(bytes, scratch.span))
+        for index in 0..<count {
+            let start = index == 0 ? 0 : Int(ends[index - 1])
+            stored.replace(from: start, with: texts[order[index].rawValue].span(in: bytes, scratch: scratch.span))
         }
         return TokenFields(timeIssued: time, timeToLiveMilliseconds: ttl, texts: stored, ends: ends)
     }

@@ -57,7 +57,7 @@ public struct Verifier: Sendable {
 
         func isUsable(at now: Timestamp) -> Bool {
             if first.isValid(at: now) { return true }
-            for place in others.indices where others[place].isValid(at: now) { return true }
+            for index in others.indices where others[index].isValid(at: now) { return true }
             return false
         }
 
@@ -99,20 +99,24 @@ public struct Verifier: Sendable {
         memory = cache ?? .unused
         requestors = RequestorNames(policy.requestors)
         generation = Self.generations.add(1, ordering: .relaxed).newValue
-        func candidate(_ index: Int, _ signatureSize: Int, _ grants: [Grant]) -> Candidate? {
+        func candidate(at index: Int, signatureSize: Int, grants: [Grant]) -> Candidate? {
             let grants = grants.filter { grant in policy.requestors.contains { grant.requestors.covers($0) } }
             return Candidate(index, signatureSize: signatureSize, grants: grants)
         }
         let elements = trust.groups.indices.compactMap { index in
             let group = trust.groups[index]
             return group.key.bits < policy.minimumKeySize.bits
-                ? nil : candidate(index, group.key.signatureSize, group.grants)
+                ? nil : candidate(at: index, signatureSize: group.key.signatureSize, grants: group.grants)
         }
         elementSigners = elements.count
         candidates =
             elements
             + trust.jwsGroups.indices.compactMap { index in
-                candidate(index, trust.jwsGroups[index].verifier.signatureSize, trust.jwsGroups[index].grants)
+                candidate(
+                    at: index,
+                    signatureSize: trust.jwsGroups[index].verifier.signatureSize,
+                    grants: trust.jwsGroups[index].grants
+                )
             }
     }
 
@@ -145,7 +149,7 @@ public struct Verifier: Sendable {
         requestor: String? = nil,
         at now: Timestamp
     ) -> Verification {
-        check(token, resource, requestor, now)
+        check(token, for: resource, requestor: requestor, at: now)
     }
 
     /// Verifies that a token is authentic and within its time, for any resource. **Never permits playback.**
@@ -157,7 +161,7 @@ public struct Verifier: Sendable {
     ///   - now: The time of receipt.
     public func authenticate(_ token: String, at now: Timestamp) -> Verification {
         var token = token
-        return token.withUTF8Span { check($0, AnyResource(), nil, now) }
+        return token.withUTF8Span { check($0, for: AnyResource(), requestor: nil, at: now) }
     }
 
     // MARK: The steps
@@ -167,33 +171,34 @@ public struct Verifier: Sendable {
     ///   - requestor: The requestor that the token must be for; `nil` for any of the policy.
     private func check(
         _ token: Span<UInt8>,
-        _ resource: some WantedResource,
-        _ requestor: String?,
-        _ now: Timestamp
+        for resource: some WantedResource,
+        requestor: String?,
+        at now: Timestamp
     ) -> Verification {
         guard !token.isEmpty else { return .refused(.tokenEmpty) }
         guard token.count <= Self.maximumEncodedSize else { return .refused(.tokenTooLarge) }
         if isCaching {
             switch memory.lookUp(token, generation: generation, at: now) {
-            case .authentic(let known): return authorize(known.token, signedBy: known.signer, resource, requestor, now)
+            case .authentic(let known):
+                return authorize(known.token, signedBy: known.signer, for: resource, requestor: requestor, at: now)
             case .forged(let reason): return .refused(reason)
             case nil: break
             }
         }
-        return checkAnew(token, resource, requestor, now)
+        return checkUncached(token, for: resource, requestor: requestor, at: now)
     }
 
     /// Checks a token that the cache does not have. Never inlined, so that a hit keeps no hold of the cache for it.
     @inline(never)
-    private func checkAnew(
+    private func checkUncached(
         _ token: Span<UInt8>,
-        _ resource: some WantedResource,
-        _ requestor: String?,
-        _ now: Timestamp
+        for resource: some WantedResource,
+        requestor: String?,
+        at now: Timestamp
     ) -> Verification {
-        switch decode(token, now) {
+        switch decode(token, at: now) {
         case .authentic(let content, let key):
-            let answer = authorize(content, signedBy: candidates[key], resource, requestor, now)
+            let answer = authorize(content, signedBy: candidates[key], for: resource, requestor: requestor, at: now)
             if isCaching, answer.reason?.step != .time {
                 let end = content.expires.advanced(byMilliseconds: policy.lateLeewayMilliseconds)
                 memory.remember(token, says: content, signer: candidates[key], generation: generation, until: end)
@@ -201,7 +206,7 @@ public struct Verifier: Sendable {
             return answer
         case .refused(let reason, let key):
             if isCaching, reason == .untrustedSignature {
-                memory.rememberForged(token, reason, generation: generation, at: now)
+                memory.rememberForged(token, reason: reason, generation: generation, at: now)
             }
             let named = reason.isOfChangedBytes && token.hasBlanksForPlus ? .blanksForPlus : reason
             return .refused(named, key: key.flatMap { candidates[$0].name(at: now) })
@@ -215,26 +220,26 @@ public struct Verifier: Sendable {
     }
 
     /// Decodes Base64 if there is a layer of it, and parses and authenticates the content. A JWS has no such layer.
-    private func decode(_ token: Span<UInt8>, _ now: Timestamp) -> Outcome {
-        let slot = trust.slots.take()
+    private func decode(_ token: Span<UInt8>, at now: Timestamp) -> Outcome {
+        let slot = trust.slots.acquire()
         defer { trust.slots.release(slot) }
         let context = slot.map { trust.contexts[$0] } ?? VerificationContext(keyCount: trust.groups.count)
-        if Envelope.isRaw(token) { return parse(token, context, now) }
+        if Envelope.isRaw(token) { return parse(token, in: context, at: now) }
         let outcome = context.raw.fill(
             { Base64.decode(token, into: &$0) },
-            then: { parse($0, context, now) }
+            then: { parse($0, in: context, at: now) }
         )
-        return outcome ?? decodeOther(token, context, now)
+        return outcome ?? decodeOther(token, in: context, at: now)
     }
 
     /// Reads a token that is no Base64. A JWS has full stops, and is no token for a trust without a key for such.
-    private func decodeOther(_ token: Span<UInt8>, _ context: VerificationContext, _ now: Timestamp) -> Outcome {
+    private func decodeOther(_ token: Span<UInt8>, in context: VerificationContext, at now: Timestamp) -> Outcome {
         guard !trust.jwsGroups.isEmpty, JWSEnvelope.isOne(token) else { return .refused(.invalidBase64, key: nil) }
-        return parseJWS(token, context, now)
+        return parseJWS(token, in: context, at: now)
     }
 
     /// Splits the raw token into its envelope, and authenticates the parts.
-    private func parse(_ raw: Span<UInt8>, _ context: VerificationContext, _ now: Timestamp) -> Outcome {
+    private func parse(_ raw: Span<UInt8>, in context: VerificationContext, at now: Timestamp) -> Outcome {
         let envelope: Envelope
         switch Envelope.split(raw) {
         case .success(let parts): envelope = parts
@@ -245,24 +250,24 @@ public struct Verifier: Sendable {
             return .refused(.invalidSignatureEncoding, key: nil)
         }
         let outcome = context.signature.fill({ Base64.decode(signatureText, into: &$0) }) { signature in
-            authenticate(raw, envelope, signature, context, now)
+            authenticate(raw, envelope: envelope, signature: signature, in: context, at: now)
         }
         return outcome ?? .refused(.invalidSignatureEncoding, key: nil)
     }
 
     private func authenticate(
         _ raw: Span<UInt8>,
-        _ envelope: Envelope,
-        _ signature: Span<UInt8>,
-        _ context: VerificationContext,
-        _ now: Timestamp
+        envelope: Envelope,
+        signature: Span<UInt8>,
+        in context: VerificationContext,
+        at now: Timestamp
     ) -> Outcome {
         guard let digest = context.sha256?.hash(raw.extracting(envelope.signed)) else {
             return .refused(.internalFailure, key: nil)
         }
         // One key needs no order.
         let kind = elementSigners > 1 ? SignerHistory.kind(of: raw, content: envelope.content) : 0
-        switch signer(signature, digest, kind, context, now) {
+        switch signer(of: signature, over: digest, kind: kind, in: context, at: now) {
         case .failure(let reason): return .refused(reason, key: nil)
         case .success(let key):
             do throws(RefusalReason) {
@@ -276,29 +281,29 @@ public struct Verifier: Sendable {
 
     /// Returns the candidate that made `signature` over `digest`. Those of like tokens are tried first; see ``SignerHistory``.
     private func signer(
-        _ signature: Span<UInt8>,
-        _ digest: TokenFingerprint,
-        _ kind: UInt64,
-        _ context: VerificationContext,
-        _ now: Timestamp
+        of signature: Span<UInt8>,
+        over digest: TokenFingerprint,
+        kind: UInt64,
+        in context: VerificationContext,
+        at now: Timestamp
     ) -> Result<Int, RefusalReason> {
         var refusal = RefusalReason.noUsableKey
         var tried: UInt64 = 0
         for _ in 0..<elementSigners {
-            let place =
+            let index =
                 elementSigners == 1 ? 0 : context.signers.next(for: kind, after: tried, among: 0..<elementSigners)
-            tried |= 1 << UInt64(place)
-            guard candidates[place].isUsable(at: now) else { continue }
-            guard candidates[place].signatureSize == signature.count else {
+            tried |= 1 << UInt64(index)
+            guard candidates[index].isUsable(at: now) else { continue }
+            guard candidates[index].signatureSize == signature.count else {
                 if refusal == .noUsableKey { refusal = .signatureLength }
                 continue
             }
-            guard let key = context.key(candidates[place].index, of: trust.groups) else {
+            guard let key = context.key(candidates[index].index, of: trust.groups) else {
                 return .failure(.internalFailure)
             }
             if key.verify(signature: signature, digest: digest) {
-                if elementSigners > 1 { context.signers.record(place, for: kind) }
-                return .success(place)
+                if elementSigners > 1 { context.signers.record(index, for: kind) }
+                return .success(index)
             }
             refusal = .untrustedSignature
         }
@@ -309,15 +314,16 @@ public struct Verifier: Sendable {
     private func authorize(
         _ token: MediaToken,
         signedBy signer: Candidate,
-        _ resource: some WantedResource,
-        _ requestor: String?,
-        _ now: Timestamp
+        for resource: some WantedResource,
+        requestor: String?,
+        at now: Timestamp
     ) -> Verification {
         guard signer.isUsable(at: now) else { return .refused(.noUsableKey) }
-        guard requestors.contains(requestorOf: token), requestor.map({ token.fields.equals(.requestorID, $0) }) ?? true
+        guard requestors.contains(requestorOf: token),
+            requestor.map({ token.fields.equals(.requestorID, expected: $0) }) ?? true
         else { return .refused(.requestorMismatch, token: token, key: signer.name(at: now)) }
         guard let name = signer.name(at: now, signing: token) else { return .refused(.keyOutOfScope) }
-        if let reason = refusalByTime(token, now) { return .refused(reason, token: token, key: name) }
+        if let reason = refusalByTime(of: token, at: now) { return .refused(reason, token: token, key: name) }
         guard resource.isCovered(by: token, policy.matchOptions) else {
             return .refused(.resourceMismatch, token: token, key: name)
         }
@@ -325,7 +331,7 @@ public struct Verifier: Sendable {
     }
 
     /// Checks the time. A token is valid up to and including the last millisecond of its life and leeway.
-    private func refusalByTime(_ token: MediaToken, _ now: Timestamp) -> RefusalReason? {
+    private func refusalByTime(of token: MediaToken, at now: Timestamp) -> RefusalReason? {
         guard token.timeToLiveMilliseconds > 0 else { return .ttlNotPositive }
         guard token.timeToLiveMilliseconds <= policy.maximumTimeToLiveMilliseconds else { return .ttlTooLong }
         guard token.timeIssued <= now.advanced(byMilliseconds: policy.earlyLeewayMilliseconds) else {
@@ -373,9 +379,9 @@ private final class RequestorNames: Sendable {
     func contains(requestorOf token: MediaToken) -> Bool {
         let texts = texts
         var start = 0
-        for place in ends.indices {
-            if token.fields.equals(.requestorID, texts.span.extracting(start..<ends[place])) { return true }
-            start = ends[place]
+        for index in ends.indices {
+            if token.fields.equals(.requestorID, expected: texts.span.extracting(start..<ends[index])) { return true }
+            start = ends[index]
         }
         return false
     }

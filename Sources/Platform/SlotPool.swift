@@ -29,16 +29,16 @@ package final class SlotPool: Sendable {
     package var count: Int { slots.count }
 
     /// Takes a free slot. Returns `nil` if all are taken.
-    package func take() -> Int? {
+    package func acquire() -> Int? {
         let home = homeSlot()
         for step in 0..<slots.count {
             let number = (home + step) & (slots.count - 1)
-            if slots[number].take() { return number }
+            if slots[number].acquire() { return number }
         }
         return nil
     }
 
-    /// Returns a slot of ``take()`` to the pool. Ignores `nil`.
+    /// Returns a slot of ``acquire()`` to the pool. Ignores `nil`.
     package func release(_ slot: Int?) {
         if let slot { slots[slot].release() }
     }
@@ -59,7 +59,7 @@ package final class SlotPool: Sendable {
         private let isTaken = Atomic<Bool>(false)
         private let after = Padding()
 
-        func take() -> Bool {
+        func acquire() -> Bool {
             !isTaken.load(ordering: .relaxed)
                 && isTaken.compareExchange(expected: false, desired: true, ordering: .acquiring).exchanged
         }

@@ -23,12 +23,12 @@ package enum ThreadNumber {
         guard let key else { return 0 }
         // The memory has the number that follows, since a thread without one has 0.
         if let known = unsafe pthread_getspecific(key) { return Int(bitPattern: known) - 1 }
-        let number = take()
+        let number = claim()
         _ = unsafe pthread_setspecific(key, UnsafeRawPointer(bitPattern: number + 1))
         return number
     }
 
-    private static func take() -> Int {
+    private static func claim() -> Int {
         var known = taken.load(ordering: .relaxed)
         while known != .max {
             let number = (~known).trailingZeroBitCount

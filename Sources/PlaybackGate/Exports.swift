@@ -3,9 +3,10 @@
 
 // Types of lower floors that stand in signatures of this module: whoever imports it has them.
 
+@_exported public import ReplayStores
+
 @_exported public import enum EdgeTokens.ClientAction
 @_exported public import struct EdgeTokens.SessionID
 @_exported public import protocol EdgeTokens.SixteenBytes
 @_exported public import struct EdgeTokens.SubjectTag
 @_exported public import struct Keys.KeyID
-@_exported public import ReplayStores

@@ -41,51 +41,57 @@ extension Gate {
     /// Runs all steps except the replay store. Records nothing.
     func examine(
         _ request: PlaybackRequest,
-        _ finding: Catalogue.Finding,
-        _ fault: DenyCode?,
-        _ shown: ShownGrants?,
+        finding: Catalogue.Finding,
+        fault: DenyCode?,
+        grants presentedGrants: PresentedGrants?,
         at now: Timestamp
     ) -> Examination {
         let entry: Catalogue.Entry
         switch finding {
         case .entry(let found): entry = found
-        case .unknown: return .decided(refusal(.unknownMedia, .nothing))
-        case .invalidPath: return .decided(refusal(.invalidPath, .nothing))
-        case .hostMissing: return .decided(refusal(.hostMissing, .nothing))
+        case .unknown: return .decided(refusal(.unknownMedia, subject: .nothing))
+        case .invalidPath: return .decided(refusal(.invalidPath, subject: .nothing))
+        case .hostMissing: return .decided(refusal(.hostMissing, subject: .nothing))
         }
         var subject = Decision.Subject(entry: entry, token: nil)
-        guard entry.permits(request.method) else { return .decided(refusal(.methodNotPermitted, subject)) }
+        guard entry.permits(request.method) else { return .decided(refusal(.methodNotPermitted, subject: subject)) }
         if case .none = entry.protection {
             return .decided(.allow(Decision.Allowance(reason: .unprotected, subject: subject)))
         }
         var missing = DenyCode.tokenMissing
         var unknownFact: UnknownFact?
         if entry.hasGrants, let grants {
-            switch examine(shown, request.method, entry, grants, at: now) {
+            switch examine(presentedGrants, method: request.method, for: entry, by: grants, at: now) {
             case .decided(let decision): return decision
             case .refused(let code, let outcome, let fact):
                 (subject.signedURI, unknownFact) = (outcome, fact)
                 if code != .grant(.missing) || entry.use == .grant { missing = code }
             }
         }
-        if entry.use == .grant { return .decided(refusal(missing, subject, unknownFact)) }
-        if let fault { return .decided(refusal(fault, subject)) }
-        guard let token = request.token, !token.isEmpty else { return .decided(refusal(missing, subject, unknownFact)) }
+        if entry.use == .grant { return .decided(refusal(missing, subject: subject, unknownFact: unknownFact)) }
+        if let fault { return .decided(refusal(fault, subject: subject)) }
+        guard let token = request.token, !token.isEmpty else {
+            return .decided(refusal(missing, subject: subject, unknownFact: unknownFact))
+        }
         // A partial request must not consume the token of the playback, and must not fetch the media without consuming it.
-        if request.isPartial, entry.consumesToken(of: request) { return .decided(refusal(.rangeNotPermitted, subject)) }
+        if request.isPartial, entry.consumesToken(of: request) {
+            return .decided(refusal(.rangeNotPermitted, subject: subject))
+        }
         switch entry.verify(token.utf8.span, by: verifier, at: now) {
-        case nil: return .decided(refusal(.token(.resourceMismatch), subject))
-        case .refused(let refused): return .decided(refusal(.token(refused.reason), subject.with(refused.token)))
-        case .valid(let token, _): return use(of: token, entry, subject.signedURI, request, at: now)
+        case nil: return .decided(refusal(.token(.resourceMismatch), subject: subject))
+        case .refused(let refused):
+            return .decided(refusal(.token(refused.reason), subject: subject.with(refused.token)))
+        case .valid(let token, _):
+            return use(of: token, for: entry, signedURI: subject.signedURI, request: request, at: now)
         }
     }
 
     /// Applies the policies to a verified token, and asks the store about its use, if it can tell at once.
     private func use(
         of token: consuming MediaToken,
-        _ entry: Catalogue.Entry,
-        _ signedURI: Decision.SignedURIOutcome?,
-        _ request: PlaybackRequest,
+        for entry: Catalogue.Entry,
+        signedURI: Decision.SignedURIOutcome?,
+        request: PlaybackRequest,
         at now: Timestamp
     ) -> Examination {
         let policyRefusal = policies.isEmpty ? nil : refusal(of: token, entry)
@@ -100,14 +106,18 @@ extension Gate {
         let isStart = isConsumed || entry.use != .once
         let missing = isStart && grants != nil ? entry.grants?.missingFact(of: request.player) : nil
         if let code = policyRefusal ?? missing {
-            return .decided(refusal(code, Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)))
+            return .decided(
+                refusal(code, subject: Decision.Subject(entry: entry, token: use.token, signedURI: signedURI))
+            )
         }
         if isStart, playbacks.hasLimits || entry.hasStreamLimit {
-            return countedUse(use, entry, signedURI, request, isConsumed: isConsumed, at: now)
+            return countedUse(use, for: entry, signedURI: signedURI, request: request, isConsumed: isConsumed, at: now)
         }
         if let outcome = immediateOutcomes.outcome(of: use, isConsumed: isConsumed, at: now) {
             let subject = Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)
-            return .decided(decision(outcome, subject, request, playbackID: request.playbackID, now))
+            return .decided(
+                decision(for: outcome, subject: subject, request: request, playbackID: request.playbackID, at: now)
+            )
         }
         let start = PlaybackStart(playbackID: request.playbackID, slot: .none)
         return .use(
@@ -118,19 +128,23 @@ extension Gate {
     /// Finds the slot of a playback that may be limited, and asks the store about the use of its token, if it can tell at once.
     private func countedUse(
         _ use: TokenUse,
-        _ entry: Catalogue.Entry,
-        _ signedURI: Decision.SignedURIOutcome?,
-        _ request: PlaybackRequest,
+        for entry: Catalogue.Entry,
+        signedURI: Decision.SignedURIOutcome?,
+        request: PlaybackRequest,
         isConsumed: Bool,
         at now: Timestamp
     ) -> Examination {
-        let start = start(of: entry, use.token, request, isConsumed, at: now)
+        let start = start(of: entry, by: use.token, request: request, isConsumed: isConsumed, at: now)
         if let code = start.slot.refusal {
-            return .decided(refusal(code, Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)))
+            return .decided(
+                refusal(code, subject: Decision.Subject(entry: entry, token: use.token, signedURI: signedURI))
+            )
         }
         if start.slot.needsNoStore, let outcome = immediateOutcomes.outcome(of: use, isConsumed: isConsumed, at: now) {
             let subject = Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)
-            return .decided(decision(outcome, subject, request, playbackID: start.playbackID, now))
+            return .decided(
+                decision(for: outcome, subject: subject, request: request, playbackID: start.playbackID, at: now)
+            )
         }
         return .use(
             ExaminedUse(use: use, entry: entry, signedURI: signedURI, isConsumed: isConsumed, start: start)
@@ -140,9 +154,9 @@ extension Gate {
     /// Returns the playback that a token starts or goes on by.
     private func start(
         of entry: Catalogue.Entry,
-        _ token: MediaToken,
-        _ request: PlaybackRequest,
-        _ isConsumed: Bool,
+        by token: MediaToken,
+        request: PlaybackRequest,
+        isConsumed: Bool,
         at now: Timestamp
     ) -> PlaybackStart {
         var id = request.playbackID
@@ -158,41 +172,41 @@ extension Gate {
     private func refusal(of token: MediaToken, _ entry: Catalogue.Entry) -> DenyCode? {
         guard let resource = entry.protection.resource else { return .token(.resourceMismatch) }
         for policy in policies {
-            if let code = policy.refusal(token, resource) { return code }
+            if let code = policy.refusal(of: token, for: resource) { return code }
         }
         return nil
     }
 
     /// Maps the outcome of the store to a decision; `nil` means that the store did not answer.
     func decision(
-        _ outcome: UseOutcome?,
-        _ subject: consuming Decision.Subject,
-        _ request: PlaybackRequest,
+        for outcome: UseOutcome?,
+        subject: consuming Decision.Subject,
+        request: PlaybackRequest,
         playbackID: String?,
-        _ now: Timestamp
+        at now: Timestamp
     ) -> Decision {
         switch outcome {
-        case .recorded: allowance(.verified, subject, request, playbackID: playbackID, now)
+        case .recorded: allowance(.verified, subject: subject, request: request, playbackID: playbackID, at: now)
         case .notRevoked:
             subject.entry?.use == .once
                 ? .allow(Decision.Allowance(reason: .probe, subject: subject))
-                : allowance(.withinTTL, subject, request, playbackID: playbackID, now)
-        case .repeated: allowance(.repeated, subject, request, playbackID: playbackID, now)
-        case .usedUp: refusal(.tokenAlreadyUsed, subject)
-        case .revoked(.token): refusal(.tokenRevoked, subject)
-        case .revoked(.session): refusal(.sessionRevoked, subject)
-        case .revoked(.mvpd): refusal(.mvpdRevoked, subject)
+                : allowance(.withinTTL, subject: subject, request: request, playbackID: playbackID, at: now)
+        case .repeated: allowance(.repeated, subject: subject, request: request, playbackID: playbackID, at: now)
+        case .usedUp: refusal(.tokenAlreadyUsed, subject: subject)
+        case .revoked(.token): refusal(.tokenRevoked, subject: subject)
+        case .revoked(.session): refusal(.sessionRevoked, subject: subject)
+        case .revoked(.mvpd): refusal(.mvpdRevoked, subject: subject)
         // Revokes grants: no store answers so for a media token.
-        case .revoked(.playback): refusal(.tokenRevoked, subject)
-        case .full: refusal(.replayStoreFull, subject)
+        case .revoked(.playback): refusal(.tokenRevoked, subject: subject)
+        case .full: refusal(.replayStoreFull, subject: subject)
         case nil:
             rules.allowsUnknownUse
-                ? allowance(.useUnknown, subject, request, playbackID: playbackID, now)
-                : refusal(.replayStoreUnavailable, subject)
+                ? allowance(.useUnknown, subject: subject, request: request, playbackID: playbackID, at: now)
+                : refusal(.replayStoreUnavailable, subject: subject)
         }
     }
 
-    func refusal(_ code: DenyCode, _ subject: Decision.Subject, _ unknownFact: UnknownFact? = nil) -> Decision {
+    func refusal(_ code: DenyCode, subject: Decision.Subject, unknownFact: UnknownFact? = nil) -> Decision {
         if rules.isShadow || subject.entry?.isShadow ?? false {
             return .allow(Decision.Allowance(reason: .shadow(code), subject: subject))
         }

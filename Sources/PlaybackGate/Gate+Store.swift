@@ -10,7 +10,7 @@ extension Gate {
     ///
     /// A store that ends its waits by itself needs no task beside the call, and so keeps it on its thread.
     func ask<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value? {
-        storeEndsWaits ? await body() : await withDeadline(rules.storeDeadline, body)
+        storeEndsWaits ? await body() : await withDeadline(rules.storeDeadline, body: body)
     }
 
     /// True if the store ends its waits by itself, within the deadline.
@@ -29,13 +29,15 @@ extension Gate {
     /// - Returns: False if the subject is not revoked.
     /// - Throws: `ReplayStoreError` if it is unknown whether it was lifted, or the store keeps no list of revocations.
     package func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
-        guard let grantStore else { throw ReplayStoreError(.misconfigured, "the store keeps no list of revocations") }
+        guard let grantStore else {
+            throw ReplayStoreError(.misconfigured, reason: "the store keeps no list of revocations")
+        }
         let answer = await ask { () -> Result<Bool, ReplayStoreError> in
             do throws(ReplayStoreError) { return .success(try await grantStore.lift(key, at: now)) } catch {
                 return .failure(error)
             }
         }
-        guard let answer else { throw ReplayStoreError(.deadline, "the store did not answer in time") }
+        guard let answer else { throw ReplayStoreError(.deadline, reason: "the store did not answer in time") }
         return try answer.get()
     }
 
@@ -44,7 +46,9 @@ extension Gate {
     /// - Throws: `ReplayStoreError` if they cannot be read, or the store keeps no list of them.
     package func revocations(atMost limit: Int, at now: Timestamp) async throws(ReplayStoreError) -> [RevocationRecord]
     {
-        guard let grantStore else { throw ReplayStoreError(.misconfigured, "the store keeps no list of revocations") }
+        guard let grantStore else {
+            throw ReplayStoreError(.misconfigured, reason: "the store keeps no list of revocations")
+        }
         var all: [RevocationRecord] = []
         var cursor: RevocationCursor?
         while all.count < limit {
@@ -64,7 +68,7 @@ extension Gate {
                 return .success(())
             } catch { return .failure(error) }
         }
-        guard let answer else { throw ReplayStoreError(.deadline, "the store did not answer in time") }
+        guard let answer else { throw ReplayStoreError(.deadline, reason: "the store did not answer in time") }
         try answer.get()
     }
 
@@ -79,8 +83,8 @@ extension Gate {
             } catch { return .failure(error) }
         }
         let answer =
-            if let limit { await withDeadline(min(limit, rules.storeDeadline), check) } else { await ask(check) }
-        guard let answer else { throw ReplayStoreError(.deadline, "the store did not answer in time") }
+            if let limit { await withDeadline(min(limit, rules.storeDeadline), body: check) } else { await ask(check) }
+        guard let answer else { throw ReplayStoreError(.deadline, reason: "the store did not answer in time") }
         try answer.get()
     }
 }

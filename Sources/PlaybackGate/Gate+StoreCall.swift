@@ -9,7 +9,7 @@ extension Gate {
     package struct StoreAnswer: Sendable {
         /// The outcome; `nil` if it is unknown.
         fileprivate let outcome: UseOutcome?
-        fileprivate let asked: ContinuousClock.Instant
+        fileprivate let requestedAt: ContinuousClock.Instant
     }
 
     /// Returns the call of the store that is all that a pending use needs; `nil` if only ``complete(_:)`` can ask: the store cannot
@@ -19,7 +19,7 @@ extension Gate {
         return StoreCall(gate: self, store: callbackStore, pending: pending)
     }
 
-    /// The use of a media token that a store is asked about without a task.
+    /// The use of a media token that a store is requestedAt about without a task.
     package struct StoreCall: Sendable {
         fileprivate let gate: Gate
         fileprivate let store: any CallbackReplayStore
@@ -30,9 +30,9 @@ extension Gate {
         /// - Parameter receive: Called once, on any thread, possibly before this function returns.
         package func ask(_ receive: @escaping @Sendable (StoreAnswer) -> Void) {
             guard let examined = pending.mediaToken else { preconditionFailure("a grant is used in no such call") }
-            let asked = ContinuousClock.now
+            let requestedAt = ContinuousClock.now
             store.ask(examined.use, isConsumed: examined.isConsumed) { outcome in
-                receive(StoreAnswer(outcome: outcome, asked: asked))
+                receive(StoreAnswer(outcome: outcome, requestedAt: requestedAt))
             }
         }
 
@@ -40,13 +40,13 @@ extension Gate {
         package func decide(_ answer: StoreAnswer) -> Decision {
             let subject = pending.mediaToken?.subject ?? .nothing
             let decision = gate.decision(
-                answer.outcome,
-                subject,
-                pending.request,
+                for: answer.outcome,
+                subject: subject,
+                request: pending.request,
                 playbackID: pending.mediaToken?.start.playbackID,
-                pending.now
+                at: pending.now
             )
-            return gate.finish(decision, pending, asked: answer.asked)
+            return gate.finish(decision, of: pending, requestedAt: answer.requestedAt)
         }
     }
 }

@@ -31,7 +31,7 @@ public final class Gate: Sendable {
     /// The rules for consumption and refusals.
     public let rules: Rules
     /// The issue and check of grants; `nil` for a gate without them.
-    public let grants: GrantAuthority?
+    public let grants: GrantService?
 
     let observer: any DecisionObserver
     /// True if there is an observer. Without one, no time is measured.
@@ -97,7 +97,7 @@ public final class Gate: Sendable {
         policies: [PlaybackPolicy] = [],
         store: any ReplayStore,
         rules: Rules = Rules(),
-        grants: GrantAuthority? = nil,
+        grants: GrantService? = nil,
         observer: any DecisionObserver = NoObserver()
     ) {
         self.catalogue = catalogue
@@ -106,7 +106,7 @@ public final class Gate: Sendable {
         self.store = store
         self.rules = rules
         self.grants = grants
-        playbacks = grants.map { PlaybackIndex(catalogue, $0.subjectKey) } ?? PlaybackIndex()
+        playbacks = grants.map { PlaybackIndex(catalogue, key: $0.subjectKey) } ?? PlaybackIndex()
         self.observer = observer
         isObserved = !(observer is NoObserver)
         immediateOutcomes = store.immediateOutcomes
@@ -142,7 +142,7 @@ public final class Gate: Sendable {
     ///   - request: The media, the token and the client.
     ///   - now: The time of receipt.
     public func begin(_ request: PlaybackRequest, at now: Timestamp) -> Step {
-        begin(request, catalogue.find(request.target, host: request.host), at: now)
+        begin(request, finding: catalogue.find(request.target, host: request.host), at: now)
     }
 
     /// Looks up a path in the catalogue. From another module, ``catalogue`` would be copied with the references in it, which all
@@ -184,10 +184,10 @@ public final class Gate: Sendable {
         }
 
         fileprivate init(
-            _ request: PlaybackRequest,
-            _ work: Work,
-            _ now: Timestamp,
-            _ start: ContinuousClock.Instant?
+            request: PlaybackRequest,
+            work: Work,
+            now: Timestamp,
+            start: ContinuousClock.Instant?
         ) {
             var request = request
             // The token is verified: its text need not be kept until the store answers.
@@ -235,16 +235,17 @@ public final class Gate: Sendable {
     ///   - now: The time of receipt.
     package func begin(
         _ request: PlaybackRequest,
-        _ match: Catalogue.Finding,
+        finding match: Catalogue.Finding,
         fault: DenyCode? = nil,
-        grants shown: ShownGrants? = nil,
+        grants presentedGrants: PresentedGrants? = nil,
         at now: Timestamp
     ) -> Step {
         let start = observedTime
-        switch examine(request, match, fault, shown, at: now) {
-        case .decided(let decision): return .decided(finish(decision, request, now, start))
-        case .use(let examined): return .pending(PendingUse(request, .use(examined), now, start))
-        case .grant(let use): return .pending(PendingUse(request, .grant(use), now, start))
+        switch examine(request, finding: match, fault: fault, grants: presentedGrants, at: now) {
+        case .decided(let decision): return .decided(finish(decision, of: request, at: now, since: start))
+        case .use(let examined):
+            return .pending(PendingUse(request: request, work: .use(examined), now: now, start: start))
+        case .grant(let use): return .pending(PendingUse(request: request, work: .grant(use), now: now, start: start))
         }
     }
 
@@ -252,53 +253,62 @@ public final class Gate: Sendable {
     ///
     /// Waits for at most ``Rules/storeDeadline``.
     public func complete(_ pending: PendingUse) async -> Decision {
-        let asked = ContinuousClock.now
+        let requestedAt = ContinuousClock.now
         let (request, now) = (pending.request, pending.now)
         let decision =
             switch pending.work {
-            case .use(let examined): await complete(examined, request, now)
-            case .grant(let use): await complete(use, now)
+            case .use(let examined): await complete(examined, for: request, at: now)
+            case .grant(let use): await complete(use, at: now)
             }
-        return finish(decision, pending, asked: asked)
+        return finish(decision, of: pending, requestedAt: requestedAt)
     }
 
     /// Ends the decision of a pending use.
     ///
     /// - Parameter asked: The time at which the store was asked.
-    func finish(_ decision: Decision, _ pending: PendingUse, asked: ContinuousClock.Instant) -> Decision {
-        finish(decision, pending.request, pending.now, pending.start, asked: asked)
+    func finish(_ decision: Decision, of pending: PendingUse, requestedAt: ContinuousClock.Instant) -> Decision {
+        finish(decision, of: pending.request, at: pending.now, since: pending.start, requestedAt: requestedAt)
     }
 
     /// Takes the slot of the playback if there is a limit, then records the use, and then holds the slot for as long as the grants
     /// last: a start that the limit refuses consumes nothing.
-    private func complete(_ examined: ExaminedUse, _ request: PlaybackRequest, _ now: Timestamp) async -> Decision {
-        let slot = await take(examined.slot.whileStarting(rules.storeDeadline, at: now), at: now)
-        if let code = slot.refusal(allowsUnknown: rules.allowsUnknownUse) { return refusal(code, examined.subject) }
+    private func complete(_ examined: ExaminedUse, for request: PlaybackRequest, at now: Timestamp) async -> Decision {
+        let slot = await acquireSlot(examined.slot.whileStarting(rules.storeDeadline, at: now), at: now)
+        if let code = slot.refusal(allowsUnknown: rules.allowsUnknownUse) {
+            return refusal(code, subject: examined.subject)
+        }
         let answer = await ask { [store] () -> UseOutcome? in
             examined.isConsumed
                 ? try? await store.record(examined.use, at: now) : try? await store.examine(examined.use, at: now)
         }
         let id = examined.start.playbackID
-        let decision = decision(answer ?? nil, examined.subject, request, playbackID: id, now)
+        let decision = decision(
+            for: answer ?? nil,
+            subject: examined.subject,
+            request: request,
+            playbackID: id,
+            at: now
+        )
         guard case .allow(let allowance) = decision, allowance.isStart else { return decision }
-        let held = await take(examined.slot, at: now)
-        return held.refusal(allowsUnknown: rules.allowsUnknownUse).map { refusal($0, examined.subject) } ?? decision
+        let held = await acquireSlot(examined.slot, at: now)
+        return held.refusal(allowsUnknown: rules.allowsUnknownUse).map { refusal($0, subject: examined.subject) }
+            ?? decision
     }
 
     /// Refuses a request that cannot be decided: the peer is untrusted, or the request is unclear.
-    package func refuse(_ code: DenyCode, _ request: PlaybackRequest, at now: Timestamp) -> Decision {
+    package func refuse(_ code: DenyCode, for request: PlaybackRequest, at now: Timestamp) -> Decision {
         let refusal = Decision.refuse(Decision.Refusal(code: code, subject: .nothing))
-        return finish(refusal, request, now, observedTime)
+        return finish(refusal, of: request, at: now, since: observedTime)
     }
 
     private var observedTime: ContinuousClock.Instant? { isObserved ? ContinuousClock.now : nil }
 
     private func finish(
         _ decision: Decision,
-        _ request: PlaybackRequest,
-        _ now: Timestamp,
-        _ start: ContinuousClock.Instant?,
-        asked: ContinuousClock.Instant? = nil
+        of request: PlaybackRequest,
+        at now: Timestamp,
+        since start: ContinuousClock.Instant?,
+        requestedAt: ContinuousClock.Instant? = nil
     ) -> Decision {
         guard let start else { return decision }
         let end = ContinuousClock.now
@@ -309,7 +319,7 @@ public final class Gate: Sendable {
                 decision: decision,
                 time: now,
                 latency: end - start,
-                storeLatency: asked.map { end - $0 }
+                storeLatency: requestedAt.map { end - $0 }
             )
         )
         return decision

@@ -36,7 +36,7 @@ public struct PlaybackPolicy: Hashable, Sendable {
     }
 
     /// Returns the code of the refusal if `token` may not play `resource`.
-    func refusal(_ token: MediaToken, _ resource: MediaResource) -> DenyCode? {
+    func refusal(of token: MediaToken, for resource: MediaResource) -> DenyCode? {
         if let requestors, !requestors.contains(where: { $0.hasSameBytes(as: token.requestorID) }) { return nil }
         if let allowedMVPDs, !allowedMVPDs.contains(where: { $0.hasSameBytes(as: token.mvpdID) }) {
             return .mvpdNotAllowed

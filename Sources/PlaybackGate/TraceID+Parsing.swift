@@ -22,7 +22,7 @@ extension TraceID {
     /// over all bits. The system's generator would need a system call for each ID.
     package static func new() -> TraceID {
         let count = Made.count.add(1, ordering: .relaxed).newValue
-        return TraceID(Made.process, count &* 0x9E37_79B9_7F4A_7C15 ^ Made.process)
+        return TraceID(high: Made.process, low: count &* 0x9E37_79B9_7F4A_7C15 ^ Made.process)
     }
 
     private enum Made {
@@ -43,6 +43,6 @@ extension TraceID {
             let parent = text.lowercaseHexadecimal(36..<52), parent != 0,
             let flags = text.lowercaseHexadecimal(53..<55)
         else { return nil }
-        return (TraceID(high, low), TraceParent(span: parent, isSampled: flags & 1 == 1))
+        return (TraceID(high: high, low: low), TraceParent(span: parent, isSampled: flags & 1 == 1))
     }
 }

@@ -13,20 +13,20 @@ public struct TraceID: Hashable, Sendable {
     public let low: UInt64
 
     /// Creates an id from its halves.
-    public init(_ high: UInt64, _ low: UInt64) {
+    public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
     /// The id of an untraced request: all zeros.
-    public static let none = TraceID(0, 0)
+    public static let none = TraceID(high: 0, low: 0)
 }
 
 extension TraceID: CustomStringConvertible {
     public var description: String {
         var digits: [UInt8] = []
         digits.reserveCapacity(32)
-        for place in 0..<32 { digits.append(digit(place)) }
+        for index in 0..<32 { digits.append(digit(index)) }
         return String(decoding: digits, as: UTF8.self)
     }
 
@@ -36,7 +36,7 @@ extension TraceID: CustomStringConvertible {
     /// Returns one of the 32 hexadecimal digits, in ASCII.
     ///
     /// - Parameter place: The index of the digit, from 0 (the highest) to 31.
-    package func digit(_ place: Int) -> UInt8 {
-        (place < 16 ? high : low).hexadecimalDigit(place % 16)
+    package func digit(_ index: Int) -> UInt8 {
+        (index < 16 ? high : low).hexadecimalDigit(index % 16)
     }
 }

@@ -20,19 +20,19 @@
         typealias Receiver = @Sendable (ReplayStoreError?) -> Void
 
         private struct State {
-            package var waiting: [Receiver] = []
-            package var isAsking = false
+            var waiting: [Receiver] = []
+            var isAsking = false
         }
 
         /// - Parameter missing: Counts writes that too few replicas acknowledged.
-        init(_ settings: RedisSettings.Wait, _ link: RedisLink, missing: RedisCounter) {
+        init(settings: RedisSettings.Wait, link: RedisLink, missing: RedisCounter) {
             self.settings = settings
             self.link = link
             self.missing = missing
         }
 
         /// Waits for the replicas to acknowledge all writes of the connection whose replies have arrived.
-        package func wait(_ receive: @escaping Receiver) {
+        func wait(_ receive: @escaping Receiver) {
             let isFirst = state.withLock { state in
                 state.waiting.append(receive)
                 defer { state.isAsking = true }
@@ -62,8 +62,8 @@
             switch result {
             case .success(.integer(let count)) where count >= settings.replicas: nil
             case .success(.integer(let count)):
-                ReplayStoreError(.unavailable, "\(count) of \(settings.replicas) replicas acknowledged in time")
-            case .success(.error(let text)): ReplayStoreError(.unavailable, "Redis refused WAIT: \(text)")
+                ReplayStoreError(.unavailable, reason: "\(count) of \(settings.replicas) replicas acknowledged in time")
+            case .success(.error(let text)): ReplayStoreError(.unavailable, reason: "Redis refused WAIT: \(text)")
             case .success(let reply): .unexpected(reply)
             case .failure(let error): error
             }
@@ -81,8 +81,8 @@
     final class RedisCounter: Sendable {
         private let count = Atomic<Int>(0)
 
-        package var value: Int { count.load(ordering: .relaxed) }
+        var value: Int { count.load(ordering: .relaxed) }
 
-        package func add(_ number: Int = 1) { count.add(number, ordering: .relaxed) }
+        func add(_ number: Int = 1) { count.add(number, ordering: .relaxed) }
     }
 #endif

@@ -17,18 +17,18 @@
         private let state = Mutex(State())
 
         private struct State {
-            package var map: RedisSlotMap?
+            var map: RedisSlotMap?
             var nodes: [RedisSettings.Address: RedisNode] = [:]
             /// The connections that are being made, each of which many calls may wait for.
             var coming: [RedisSettings.Address: Task<Result<RedisNode, ReplayStoreError>, Never>] = [:]
             /// The times at which servers were last in the map or used by a redirection.
-            package var used: [RedisSettings.Address: ContinuousClock.Instant] = [:]
+            var used: [RedisSettings.Address: ContinuousClock.Instant] = [:]
             /// Grows with each connection and each end of one: what was read before may be lost.
-            package var number = 0
-            package var reason = "not connected yet"
+            var number = 0
+            var reason = "not connected yet"
 
-            package var fault: ReplayStoreError {
-                ReplayStoreError(.unavailable, "a part of the Redis Cluster is not connected: \(reason)")
+            var fault: ReplayStoreError {
+                ReplayStoreError(.unavailable, reason: "a part of the Redis Cluster is not connected: \(reason)")
             }
         }
 
@@ -39,10 +39,10 @@
         private static let shortestPause = Duration.milliseconds(50)
 
         init(
-            _ seeds: [RedisSettings.Address],
-            _ settings: RedisSettings,
-            _ deadline: StoreDeadline,
-            _ counters: RedisCounters
+            seeds: [RedisSettings.Address],
+            settings: RedisSettings,
+            deadline: StoreDeadline,
+            counters: RedisCounters
         ) {
             self.seeds = seeds
             self.settings = settings
@@ -52,12 +52,12 @@
 
         // MARK: Calls
 
-        package func reply(to call: RedisScript.Invocation) async throws(ReplayStoreError) -> RedisReply {
+        func reply(to call: RedisScript.Invocation) async throws(ReplayStoreError) -> RedisReply {
             let slot = call.slot
             var node = try node(of: slot)
             var isAsking = false
             for count in 0...Self.mostRedirections {
-                let reply = try await withRedisReply { node.send(call, asking: isAsking, $0) }
+                let reply = try await withRedisReply { node.send(call, asking: isAsking, receive: $0) }
                 guard case .error(let text) = reply else { return reply }
                 if let redirection = RedisRedirection(text, from: node.link.address) {
                     if redirection.isForGood {
@@ -72,10 +72,10 @@
                 } else {
                     // A server that is no primary any more is asked for no other call.
                     if text.hasPrefix("READONLY") || text.hasPrefix("LOADING") { node.link.close() }
-                    throw ReplayStoreError(.unavailable, "Redis refused: \(text)")
+                    throw ReplayStoreError(.unavailable, reason: "Redis refused: \(text)")
                 }
             }
-            throw ReplayStoreError(.unavailable, "the slot of a key migrates for too long")
+            throw ReplayStoreError(.unavailable, reason: "the slot of a key migrates for too long")
         }
 
         func connectionNumber() throws(ReplayStoreError) -> Int {
@@ -85,14 +85,14 @@
             }
         }
 
-        package func check() async throws(ReplayStoreError) {
+        func check() async throws(ReplayStoreError) {
             let (map, nodes, fault) = state.withLock { ($0.map, $0.nodes, $0.fault) }
             guard let map, map.isComplete else { throw fault }
             var unproven = Set(map.primaries.compactMap(\.self))
             guard unproven.allSatisfy({ nodes[$0] != nil }) else { throw fault }
             // Each primary has a part of the keys of these numbers.
             for number in 0..<Self.mostProbes where !unproven.isEmpty {
-                let probe = RedisUses.probe(number, settings.keys)
+                let probe = RedisUses.probe(number, under: settings.keys)
                 guard let primary = map.primaries[probe.slot], unproven.remove(primary) != nil else { continue }
                 try RedisUses.demandProof(in: await reply(to: probe))
             }
@@ -120,7 +120,7 @@
                 return (nil, coming)
             }
             if let present { return present }
-            guard let coming else { throw ReplayStoreError(.unavailable, "\(address) is not connected") }
+            guard let coming else { throw ReplayStoreError(.unavailable, reason: "\(address) is not connected") }
             return try await coming.value.get()
         }
 
@@ -128,8 +128,8 @@
             do throws(ReplayStoreError) {
                 let node = try await RedisNode.connect(
                     to: address,
-                    settings,
-                    deadline,
+                    settings: settings,
+                    deadline: deadline,
                     mustBePrimary: true,
                     unacknowledged: counters.unacknowledged
                 )
@@ -160,7 +160,7 @@
 
         // MARK: Connecting
 
-        package func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async {
+        func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async {
             var (pause, isUp) = (Self.shortestPause, false)
             while !Task.isCancelled {
                 do throws(ReplayStoreError) {
@@ -208,12 +208,14 @@
                 } catch { fault = error }
             }
             if let fault { throw fault }
-            if !map.isComplete { throw ReplayStoreError(.unavailable, "the cluster has slots without a primary") }
+            if !map.isComplete {
+                throw ReplayStoreError(.unavailable, reason: "the cluster has slots without a primary")
+            }
         }
 
         /// Asks the servers that are connected, and then the seeds, for the map.
         private func readMap() async throws(ReplayStoreError) -> RedisSlotMap {
-            var fault = ReplayStoreError(.unavailable, "no server of the cluster is known")
+            var fault = ReplayStoreError(.unavailable, reason: "no server of the cluster is known")
             for node in state.withLock({ $0.nodes.values.map(\.self) }) {
                 do throws(ReplayStoreError) { return try await node.link.readSlotMap() } catch { fault = error }
             }
@@ -221,7 +223,7 @@
                 do throws(ReplayStoreError) {
                     let link = try await RedisLink.open(seed, tls: settings.tls, patience: settings.patience)
                     defer { link.close() }
-                    try await link.login(settings.user, settings.password)
+                    try await link.login(as: settings.user, password: settings.password)
                     return try await link.readSlotMap()
                 } catch { fault = error }
             }
@@ -233,7 +235,7 @@
         fileprivate func readSlotMap() async throws(ReplayStoreError) -> RedisSlotMap {
             let reply = try await send(RedisCommand("CLUSTER", "SLOTS"))
             if case .error(let text) = reply {
-                throw ReplayStoreError(.misconfigured, "\(address) refused CLUSTER SLOTS: \(text)")
+                throw ReplayStoreError(.misconfigured, reason: "\(address) refused CLUSTER SLOTS: \(text)")
             }
             guard let map = RedisSlotMap(reply, from: address) else { throw .unexpected(reply) }
             return map

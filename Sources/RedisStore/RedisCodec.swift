@@ -21,20 +21,20 @@
         private let others: RedisWords
 
         /// Creates a command from its words.
-        init(_ words: [String]) { self.init(RedisWords(words), RedisWords()) }
+        init(_ words: [String]) { self.init(first: RedisWords(words), others: RedisWords()) }
 
         /// Creates a command from its words.
         init(_ words: String...) { self.init(words) }
 
         /// Creates a command from its first words and the others.
-        init(_ first: RedisWords, _ others: RedisWords) {
+        init(first: RedisWords, others: RedisWords) {
             self.first = first
             self.others = others
         }
 
-        package func write(into buffer: inout ByteBuffer) {
+        func write(into buffer: inout ByteBuffer) {
             var count: [UInt8] = []
-            count.append("*", first.count + others.count)
+            count.append("*", count: first.count + others.count)
             buffer.writeBytes(count)
             buffer.writeBytes(first.bytes)
             buffer.writeBytes(others.bytes)
@@ -45,28 +45,28 @@
     ///
     /// All are in one buffer, because a string for each costs more than the word.
     struct RedisWords: Sendable {
-        package private(set) var bytes: [UInt8] = []
-        package private(set) var count = 0
+        private(set) var bytes: [UInt8] = []
+        private(set) var count = 0
 
         /// - Parameter capacity: The number of bytes to make room for.
         init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
         init(_ words: [String]) { for word in words { append(word) } }
 
-        package mutating func append(_ word: String) {
+        mutating func append(_ word: String) {
             begin(word.utf8.count)
             bytes.append(copying: word)
             bytes.append("\r\n")
         }
 
-        package mutating func append(_ number: Int64) { append(String(number)) }
+        mutating func append(_ number: Int64) { append(String(number)) }
 
         /// Appends the word that two texts, bytes in lower-case hexadecimal and another text make together.
-        package mutating func append(
+        mutating func append(
             _ first: String,
-            _ second: String,
+            then second: String,
             hexadecimal octets: [UInt8],
-            _ last: String = ""
+            suffix last: String = ""
         ) {
             begin(first.utf8.count + second.utf8.count + 2 * octets.count + last.utf8.count)
             bytes.append(copying: first)
@@ -78,20 +78,20 @@
 
         private mutating func begin(_ size: Int) {
             count += 1
-            bytes.append("$", size)
+            bytes.append("$", count: size)
         }
 
         /// Returns the bytes of a word; `nil` if there are not as many.
         ///
         /// - Parameter place: The number of the word, from 0.
-        package func word(_ place: Int) -> ArraySlice<UInt8>? {
+        func word(_ index: Int) -> ArraySlice<UInt8>? {
             var rest = bytes[...]
             for number in 0..<count {
                 var size = 0
                 while let byte = rest.popFirst(), byte != UInt8(ascii: "\n") {
                     if let digit = byte.hexadecimalDigit { size = 10 * size + Int(digit) }
                 }
-                if number == place { return rest.prefix(size) }
+                if number == index { return rest.prefix(size) }
                 rest = rest.dropFirst(size + 2)
             }
             return nil
@@ -99,7 +99,7 @@
     }
 
     extension [UInt8] {
-        fileprivate mutating func append(_ sign: Unicode.Scalar, _ count: Int) {
+        fileprivate mutating func append(_ sign: Unicode.Scalar, count: Int) {
             append(UInt8(ascii: sign))
             append(decimal: Int64(count))
             append("\r\n")
@@ -112,7 +112,7 @@
         private let reader: UnsafeMutablePointer<redisReader>
 
         /// An error for bytes that are not a reply. The connection can no longer be used.
-        package struct Malformed: Error {
+        struct Malformed: Error {
             package let reason: String
         }
 
@@ -125,13 +125,13 @@
         deinit { unsafe redisReaderFree(reader) }
 
         /// Appends received bytes.
-        package func feed(_ bytes: UnsafeRawBufferPointer) throws(Malformed) {
+        func feed(_ bytes: UnsafeRawBufferPointer) throws(Malformed) {
             guard let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self) else { return }
             guard unsafe redisReaderFeed(reader, start, bytes.count) == REDIS_OK else { throw failure }
         }
 
         /// Returns the next complete reply; `nil` if more bytes are needed.
-        package func next() throws(Malformed) -> RedisReply? {
+        func next() throws(Malformed) -> RedisReply? {
             var object: UnsafeMutableRawPointer?
             guard unsafe redisReaderGetReply(reader, &object) == REDIS_OK else { throw failure }
             guard let object = unsafe object else { return nil }
@@ -147,8 +147,8 @@
             case REDIS_REPLY_ERROR: return unsafe .error(String(decoding: text(reply), as: UTF8.self))
             case REDIS_REPLY_ARRAY:
                 var elements: [RedisReply] = []
-                for place in 0..<(unsafe reply.elements) {
-                    guard let element = unsafe reply.element?[place] else { continue }
+                for index in 0..<(unsafe reply.elements) {
+                    guard let element = unsafe reply.element?[index] else { continue }
                     unsafe elements.append(self.reply(element.pointee))
                 }
                 return .array(elements)

@@ -12,13 +12,13 @@
     /// fails, and its reply is dropped when it arrives. All requests fail at once if the connection ends, or if the oldest
     /// reply is so late that the connection is closed.
     final class RedisConnectionHandler: ChannelInboundHandler {
-        package typealias InboundIn = ByteBuffer
-        package typealias OutboundOut = ByteBuffer
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
 
         private struct Request {
             /// `nil` if the request has failed, because its reply is overdue.
-            package var receive: RedisReceiver?
-            package let sent: NIODeadline
+            var receive: RedisReceiver?
+            let sent: NIODeadline
         }
 
         /// The requests whose replies have not arrived.
@@ -40,7 +40,7 @@
         private var watch: RepeatedTask?
 
         /// The maximum number of outstanding replies.
-        package static let waitingLimit = 10_000
+        static let waitingLimit = 10_000
 
         /// Creates a handler.
         ///
@@ -53,14 +53,14 @@
             reader = RedisReplyReader()
         }
 
-        package func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+        func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-        package func handlerRemoved(context: ChannelHandlerContext) {
+        func handlerRemoved(context: ChannelHandlerContext) {
             fail("the connection to Redis closed")
             self.context = nil
         }
 
-        package func channelActive(context: ChannelHandlerContext) {
+        func channelActive(context: ChannelHandlerContext) {
             let channel = context.channel
             let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
             watch = context.eventLoop.scheduleRepeatedTask(initialDelay: patience, delay: patience) { _ in
@@ -81,18 +81,18 @@
         /// - Parameters:
         ///   - isAsking: True to send `ASKING` before it.
         ///   - hasDeadline: True if the request fails if its reply is later than the deadline.
-        package func send(
+        func send(
             _ command: RedisCommand,
             asking isAsking: Bool,
             hasDeadline: Bool,
-            _ receive: @escaping RedisReceiver
+            receive: @escaping RedisReceiver
         ) {
             guard !isOver, let context, context.channel.isActive else {
-                return receive(.failure(ReplayStoreError(.unavailable, "the connection to Redis closed")))
+                return receive(.failure(ReplayStoreError(.unavailable, reason: "the connection to Redis closed")))
             }
             guard waiting.count + (isAsking ? 2 : 1) <= Self.waitingLimit else {
                 let reason = "\(Self.waitingLimit) requests are waiting for replies"
-                return receive(.failure(ReplayStoreError(.unavailable, reason)))
+                return receive(.failure(ReplayStoreError(.unavailable, reason: reason)))
             }
             let now = context.eventLoop.now
             // No other command comes between the two, and only the second reply matters.
@@ -141,16 +141,16 @@
         private func failOverdue(_ loop: any EventLoop) {
             let now = loop.now
             while let end = nextDeadline, end <= now, let request = limited.popFirst() {
-                let place = waiting.index(waiting.startIndex, offsetBy: request.number - replies)
-                let receive = waiting[place].receive
-                waiting[place].receive = nil
-                receive?(.failure(ReplayStoreError(.deadline, "Redis did not answer in time")))
+                let index = waiting.index(waiting.startIndex, offsetBy: request.number - replies)
+                let receive = waiting[index].receive
+                waiting[index].receive = nil
+                receive?(.failure(ReplayStoreError(.deadline, reason: "Redis did not answer in time")))
             }
         }
 
         // MARK: Replies
 
-        package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard !isOver else { return }
             let buffer = unwrapInboundIn(data)
             do throws(RedisReplyReader.Malformed) {
@@ -172,13 +172,13 @@
             }
         }
 
-        package func channelInactive(context: ChannelHandlerContext) {
+        func channelInactive(context: ChannelHandlerContext) {
             watch?.cancel()
             fail("the connection to Redis closed")
             context.fireChannelInactive()
         }
 
-        package func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
             fail("the connection to Redis failed: \(error)")
             context.close(promise: nil)
         }
@@ -189,7 +189,7 @@
             let failed = waiting
             waiting.removeAll()
             limited.removeAll()
-            for request in failed { request.receive?(.failure(ReplayStoreError(.unavailable, reason))) }
+            for request in failed { request.receive?(.failure(ReplayStoreError(.unavailable, reason: reason))) }
         }
     }
 

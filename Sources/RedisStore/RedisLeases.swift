@@ -27,7 +27,7 @@ internal import Platform
         /// - `take`: KEYS is the set of the viewer; then `bind` for the key of the session, which returns the set in which it
         ///   was before, and `leave` for that set.
         /// - `unbind`: KEYS is the key of the session; then `leave` for the set that it returns.
-        package static let script = """
+        static let script = """
             local time = now()
             local function leave(set, session)
                 local ends = redis.call('ZSCORE', set, session)
@@ -70,49 +70,51 @@ internal import Platform
             """
 
         /// Returns the call that takes or prolongs a lease.
-        package static func take(_ lease: StreamLease, _ names: RedisKeys, at now: Timestamp) -> RedisScript.Invocation
-        {
-            let (set, session) = (setKey(lease, names), sessionKey(lease.session, names))
+        static func bind(
+            _ lease: StreamLease,
+            under names: RedisKeys,
+            at now: Timestamp
+        ) -> RedisScript.Invocation {
+            let (set, session) = (setKey(of: lease, under: names), sessionKey(of: lease.session, under: names))
             return call(
                 "take",
-                names.areSpread ? [set] : [set, session],
-                lease.session,
-                ["\(lease.limit)", "\(life(lease, at: now))"]
+                keys: names.areSpread ? [set] : [set, session],
+                session: lease.session,
+                more: ["\(lease.limit)", "\(life(lease, at: now))"]
             )
         }
 
         /// Returns the call that notes the set of a session, where keys are spread.
-        package static func bind(_ lease: StreamLease, _ names: RedisKeys, at now: Timestamp) -> RedisScript.Invocation
-        {
+        static func acquire(_ lease: StreamLease, under names: RedisKeys, at now: Timestamp) -> RedisScript.Invocation {
             call(
                 "bind",
-                [sessionKey(lease.session, names)],
-                lease.session,
-                [setKey(lease, names), "\(life(lease, at: now))"]
+                keys: [sessionKey(of: lease.session, under: names)],
+                session: lease.session,
+                more: [setKey(of: lease, under: names), "\(life(lease, at: now))"]
             )
         }
 
         /// Returns the call that frees the lease of a session.
-        package static func free(_ session: SessionID, _ names: RedisKeys) -> RedisScript.Invocation {
-            call(names.areSpread ? "unbind" : "free", [sessionKey(session, names)], session)
+        static func free(_ session: SessionID, under names: RedisKeys) -> RedisScript.Invocation {
+            call(names.areSpread ? "unbind" : "free", keys: [sessionKey(of: session, under: names)], session: session)
         }
 
         /// Returns the call that removes a session from a set, where keys are spread.
-        package static func leave(_ set: String, _ session: SessionID) -> RedisScript.Invocation {
-            call("leave", [set], session)
+        static func leave(_ set: String, by session: SessionID) -> RedisScript.Invocation {
+            call("leave", keys: [set], session: session)
         }
 
         /// Reads the set that `bind` and `unbind` reply; `nil` if the session was in none.
-        package static func set(in reply: RedisReply) throws(ReplayStoreError) -> String? {
+        static func set(in reply: RedisReply) throws(ReplayStoreError) -> String? {
             guard case .text(let bytes) = reply else { throw .unexpected(reply) }
             return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
         }
 
         private static func call(
             _ action: String,
-            _ keys: [String],
-            _ session: SessionID,
-            _ more: [String] = []
+            keys: [String],
+            session: SessionID,
+            more: [String] = []
         ) -> RedisScript.Invocation {
             RedisScript.Invocation(script: .leases, keys: keys, arguments: [action, session.hexadecimal] + more)
         }
@@ -124,19 +126,19 @@ internal import Platform
         }
 
         /// The key of the set of a lease.
-        static func setKey(_ lease: StreamLease, _ names: RedisKeys) -> String {
+        static func setKey(of lease: StreamLease, under names: RedisKeys) -> String {
             "\(names.prefix)leases:\(lease.key.digest.hexadecimal)"
         }
 
         /// A year, in milliseconds: Lua's numbers hold the sum of it and a time exactly.
         private static let longestLife: Int64 = 366 * 86_400_000
 
-        private static func sessionKey(_ session: SessionID, _ names: RedisKeys) -> String {
+        private static func sessionKey(of session: SessionID, under names: RedisKeys) -> String {
             "\(names.prefix)session:\(session.hexadecimal)"
         }
 
         /// Converts the reply of the script to the outcome of taking a lease.
-        package static func outcome(of reply: RedisReply) throws(ReplayStoreError) -> LeaseOutcome {
+        static func outcome(of reply: RedisReply) throws(ReplayStoreError) -> LeaseOutcome {
             switch reply {
             case .integer(taken): return .taken
             case .integer(renewed): return .renewed

@@ -8,7 +8,7 @@
 
     /// An open connection to a server that speaks Redis's protocol: a server of the store, or a sentinel.
     struct RedisLink: Sendable {
-        package let address: RedisSettings.Address
+        let address: RedisSettings.Address
         private let channel: any Channel
         private let handler: NIOLoopBound<RedisConnectionHandler>
 
@@ -18,7 +18,7 @@
         ///   - patience: The maximum wait for the connection, and for a reply before the connection is closed.
         ///   - deadline: The deadline of a reply; `patience` by default.
         ///   - loop: The event loop of the connection; any by default.
-        package static func open(
+        static func open(
             _ address: RedisSettings.Address,
             tls: RedisSettings.TLS?,
             patience: TimeAmount,
@@ -47,7 +47,7 @@
                 }
                 return RedisLink(address: address, channel: channel, handler: try await handler.get())
             } catch {
-                throw ReplayStoreError(.unavailable, "\(address) cannot be reached: \(error)")
+                throw ReplayStoreError(.unavailable, reason: "\(address) cannot be reached: \(error)")
             }
         }
 
@@ -56,47 +56,48 @@
         /// - Parameters:
         ///   - isAsking: True for a command about a slot of a cluster that migrates to this server (`ASKING`).
         ///   - hasDeadline: True if the request fails if its reply is later than the deadline.
-        package func send(
+        func send(
             _ command: RedisCommand,
             asking isAsking: Bool = false,
             hasDeadline: Bool = false
         ) async throws(ReplayStoreError) -> RedisReply {
-            try await withRedisReply { send(command, asking: isAsking, hasDeadline: hasDeadline, $0) }
+            try await withRedisReply { send(command, asking: isAsking, hasDeadline: hasDeadline, receive: $0) }
         }
 
         /// Sends a command, and calls a closure with its reply.
-        package func send(
+        func send(
             _ command: RedisCommand,
             asking isAsking: Bool = false,
             hasDeadline: Bool = false,
-            _ receive: @escaping RedisReceiver
+            receive: @escaping RedisReceiver
         ) {
             // On its event loop, a request wakes no other thread.
             guard channel.eventLoop.inEventLoop else {
                 return channel.eventLoop.execute {
-                    send(command, asking: isAsking, hasDeadline: hasDeadline, receive)
+                    send(command, asking: isAsking, hasDeadline: hasDeadline, receive: receive)
                 }
             }
-            handler.value.send(command, asking: isAsking, hasDeadline: hasDeadline, receive)
+            handler.value.send(command, asking: isAsking, hasDeadline: hasDeadline, receive: receive)
         }
 
         /// Sends a command that the server must answer with OK.
-        func expectOK(_ command: RedisCommand, _ what: String) async throws(ReplayStoreError) {
+        func expectOK(to command: RedisCommand, what: String) async throws(ReplayStoreError) {
             switch try await send(command) {
             case .text(let text) where text == [UInt8]("OK".utf8): return
-            case .error(let reason): throw ReplayStoreError(.misconfigured, "Redis refused the \(what): \(reason)")
-            default: throw ReplayStoreError(.misconfigured, "Redis refused the \(what)")
+            case .error(let reason):
+                throw ReplayStoreError(.misconfigured, reason: "Redis refused the \(what): \(reason)")
+            default: throw ReplayStoreError(.misconfigured, reason: "Redis refused the \(what)")
             }
         }
 
         /// Authenticates; does nothing without a password.
-        package func login(_ user: String?, _ password: RedisPassword?) async throws(ReplayStoreError) {
+        func login(as user: String?, password: RedisPassword?) async throws(ReplayStoreError) {
             guard let password else { return }
             let words = ["AUTH"] + (user.map { [$0] } ?? []) + [password.text]
-            try await expectOK(RedisCommand(words), "login at \(address)")
+            try await expectOK(to: RedisCommand(words), what: "login at \(address)")
         }
 
-        package func close() { channel.close(mode: .all, promise: nil) }
+        func close() { channel.close(mode: .all, promise: nil) }
 
         func whenClosed(_ body: @escaping @Sendable () -> Void) { channel.closeFuture.whenComplete { _ in body() } }
 

@@ -7,16 +7,16 @@
 
     /// A server of the store, ready for scripts: logged in, its settings checked, and the scripts loaded.
     final class RedisNode: Sendable {
-        package let link: RedisLink
+        let link: RedisLink
         /// The number of the connection: one after another may lead to a server that has lost records.
-        package let number: Int
+        let number: Int
         /// The first words of the commands that call the scripts, by the scripts' numbers.
         private let calls: [RedisWords]
         private let acknowledgements: RedisAcknowledgements?
 
         private static let connections = Atomic<Int>(0)
 
-        private init(_ link: RedisLink, calls: [RedisWords], _ acknowledgements: RedisAcknowledgements?) {
+        private init(_ link: RedisLink, calls: [RedisWords], acknowledgements: RedisAcknowledgements?) {
             self.link = link
             number = Self.connections.add(1, ordering: .relaxed).newValue
             self.calls = calls
@@ -29,10 +29,10 @@
         ///   - deadline: The deadline of the replies to scripts.
         ///   - mustBePrimary: True if a server that does not call itself a primary is refused.
         ///   - unacknowledged: Counts writes that too few replicas acknowledged.
-        package static func connect(
+        static func connect(
             to address: RedisSettings.Address,
-            _ settings: RedisSettings,
-            _ deadline: StoreDeadline,
+            settings: RedisSettings,
+            deadline: StoreDeadline,
             mustBePrimary: Bool,
             unacknowledged: RedisCounter
         ) async throws(ReplayStoreError) -> RedisNode {
@@ -44,19 +44,21 @@
                 on: settings.loop
             )
             do throws(ReplayStoreError) {
-                try await link.login(settings.user, settings.password)
+                try await link.login(as: settings.user, password: settings.password)
                 if mustBePrimary { try await link.checkIsPrimary() }
                 if settings.database != 0 {
                     try await link.expectOK(
-                        RedisCommand("SELECT", "\(settings.database)"),
-                        "selection of the database"
+                        to: RedisCommand("SELECT", "\(settings.database)"),
+                        what: "selection of the database"
                     )
                 }
                 try await link.checkMemory()
                 return RedisNode(
                     link,
                     calls: try await link.loadScripts(),
-                    settings.wait.map { RedisAcknowledgements($0, link, missing: unacknowledged) }
+                    acknowledgements: settings.wait.map {
+                        RedisAcknowledgements(settings: $0, link: link, missing: unacknowledged)
+                    }
                 )
             } catch {
                 link.close()
@@ -70,18 +72,18 @@
         /// - Parameters:
         ///   - isAsking: True if the slot of the call migrates to this server.
         ///   - receive: Called with the reply, which may be an error of the server.
-        package func send(
+        func send(
             _ call: RedisScript.Invocation,
             asking isAsking: Bool = false,
-            _ receive: @escaping RedisReceiver
+            receive: @escaping RedisReceiver
         ) {
             let command = call.command(calls[call.script.rawValue])
             link.send(command, asking: isAsking, hasDeadline: call.hasDeadline) { result in
                 guard case .success(.error(let text)) = result, text.hasPrefix("NOSCRIPT") else {
-                    return self.acknowledge(result, of: call, receive)
+                    return self.acknowledge(result, of: call, receive: receive)
                 }
                 self.link.send(call.command(), asking: isAsking, hasDeadline: call.hasDeadline) { result in
-                    self.acknowledge(result, of: call, receive)
+                    self.acknowledge(result, of: call, receive: receive)
                 }
             }
         }
@@ -89,7 +91,7 @@
         private func acknowledge(
             _ result: Result<RedisReply, ReplayStoreError>,
             of call: RedisScript.Invocation,
-            _ receive: @escaping RedisReceiver
+            receive: @escaping RedisReceiver
         ) {
             guard let acknowledgements, case .success(.integer(let number)) = result,
                 call.recording?.contains(number) == true
@@ -113,10 +115,10 @@
         fileprivate func checkIsPrimary() async throws(ReplayStoreError) {
             let reply = try await send(RedisCommand("ROLE"))
             if case .error(let reason) = reply {
-                throw ReplayStoreError(.misconfigured, "Redis refused ROLE at \(address): \(reason)")
+                throw ReplayStoreError(.misconfigured, reason: "Redis refused ROLE at \(address): \(reason)")
             }
             guard case .array(let facts) = reply, facts.first == .text([UInt8]("master".utf8)) else {
-                throw ReplayStoreError(.unavailable, "\(address) is not a primary")
+                throw ReplayStoreError(.unavailable, reason: "\(address) is not a primary")
             }
         }
 
@@ -138,7 +140,8 @@
             guard policy == "noeviction" else {
                 throw ReplayStoreError(
                     .misconfigured,
-                    "Redis evicts keys (maxmemory-policy \(policy)) and would lose consumed tokens: set it to noeviction"
+                    reason:
+                        "Redis evicts keys (maxmemory-policy \(policy)) and would lose consumed tokens: set it to noeviction"
                 )
             }
             return facts["used_memory"].flatMap { Double($0) }.map { min($0 / limit, 1) }
@@ -156,9 +159,9 @@
                     let isLoading = reason.hasPrefix("LOADING") || reason.hasPrefix("MASTERDOWN")
                     throw ReplayStoreError(
                         isLoading ? .unavailable : .misconfigured,
-                        "Redis refused to load a script: \(reason)"
+                        reason: "Redis refused to load a script: \(reason)"
                     )
-                default: throw ReplayStoreError(.misconfigured, "Redis refused to load a script")
+                default: throw ReplayStoreError(.misconfigured, reason: "Redis refused to load a script")
                 }
             }
             return calls

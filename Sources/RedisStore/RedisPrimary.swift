@@ -27,10 +27,10 @@
         private let settings: RedisSettings
         private let deadline: StoreDeadline
         private let counters: RedisCounters
-        private let place: Place
+        private let location: Location
         private let link = Mutex<Link>(.down("not connected yet"))
 
-        private enum Place {
+        private enum Location {
             case fixed(RedisSettings.Address)
             case named(RedisSentinels)
         }
@@ -43,11 +43,11 @@
         /// Creates the connection to the server at `address`.
         init(
             at address: RedisSettings.Address,
-            _ settings: RedisSettings,
-            _ deadline: StoreDeadline,
-            _ counters: RedisCounters
+            settings: RedisSettings,
+            deadline: StoreDeadline,
+            counters: RedisCounters
         ) {
-            place = .fixed(address)
+            location = .fixed(address)
             self.settings = settings
             self.deadline = deadline
             self.counters = counters
@@ -56,22 +56,22 @@
         /// Creates the connection to the primary that `sentinels` name.
         init(
             of sentinels: RedisSettings.Sentinels,
-            _ settings: RedisSettings,
-            _ deadline: StoreDeadline,
-            _ counters: RedisCounters
+            settings: RedisSettings,
+            deadline: StoreDeadline,
+            counters: RedisCounters
         ) {
-            place = .named(RedisSentinels(sentinels, tls: settings.tls))
+            location = .named(RedisSentinels(sentinels, tls: settings.tls))
             self.settings = settings
             self.deadline = deadline
             self.counters = counters
         }
 
-        package func reply(to call: RedisScript.Invocation) async throws(ReplayStoreError) -> RedisReply {
-            try await withRedisReply { send(call, $0) }
+        func reply(to call: RedisScript.Invocation) async throws(ReplayStoreError) -> RedisReply {
+            try await withRedisReply { send(call, receive: $0) }
         }
 
         /// Calls a script, and then `receive` with the reply or the error, as ``reply(to:)`` does.
-        package func send(_ call: RedisScript.Invocation, _ receive: @escaping RedisReceiver) {
+        func send(_ call: RedisScript.Invocation, receive: @escaping RedisReceiver) {
             let node: RedisNode
             do throws(ReplayStoreError) { node = try self.node() } catch { return receive(.failure(error)) }
             node.send(call) { result in
@@ -80,26 +80,26 @@
                 // its data. Before version 7, the code of an error of a script is inside its text.
                 let codes = ["READONLY", "LOADING", "MASTERDOWN"]
                 if codes.contains(where: { text.hasPrefix($0) || text.contains("-\($0)") }) { node.link.close() }
-                receive(.failure(ReplayStoreError(.unavailable, "Redis refused: \(text)")))
+                receive(.failure(ReplayStoreError(.unavailable, reason: "Redis refused: \(text)")))
             }
         }
 
         func connectionNumber() throws(ReplayStoreError) -> Int { try node().number }
 
-        package func check() async throws(ReplayStoreError) {
-            try RedisUses.demandProof(in: await reply(to: RedisUses.probe(0, settings.keys)))
+        func check() async throws(ReplayStoreError) {
+            try RedisUses.demandProof(in: await reply(to: RedisUses.probe(0, under: settings.keys)))
         }
 
         private func node() throws(ReplayStoreError) -> RedisNode {
             switch link.withLock({ $0 }) {
             case .up(let node): return node
-            case .down(let reason): throw ReplayStoreError(.unavailable, "Redis is not connected: \(reason)")
+            case .down(let reason): throw ReplayStoreError(.unavailable, reason: "Redis is not connected: \(reason)")
             }
         }
 
         // MARK: Connecting
 
-        package func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async {
+        func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async {
             var (pause, last) = (Self.shortestPause, RedisSettings.Address?.none)
             while !Task.isCancelled {
                 do throws(ReplayStoreError) {
@@ -109,10 +109,12 @@
                     link.withLock { $0 = .up(node) }
                     report(nil)
                     pause = Self.shortestPause
-                    await keep(node)
+                    await watch(node)
                     counters.memory.note(nil, of: node.link.address)
                     link.withLock { $0 = .down("the connection closed") }
-                    if !Task.isCancelled { report(ReplayStoreError(.unavailable, "the connection to Redis closed")) }
+                    if !Task.isCancelled {
+                        report(ReplayStoreError(.unavailable, reason: "the connection to Redis closed"))
+                    }
                 } catch {
                     link.withLock { $0 = .down(error.reason) }
                     if !Task.isCancelled { report(error) }
@@ -128,7 +130,7 @@
 
         /// Sentinels know of a new primary within seconds.
         private var longestPause: Duration {
-            switch place {
+            switch location {
             case .fixed: .seconds(2)
             case .named: .milliseconds(500)
             }
@@ -137,14 +139,14 @@
         private func connect() async throws(ReplayStoreError) -> RedisNode {
             let address: RedisSettings.Address
             let mustBePrimary: Bool
-            switch place {
+            switch location {
             case .fixed(let fixed): (address, mustBePrimary) = (fixed, false)
             case .named(let sentinels): (address, mustBePrimary) = (try await sentinels.primary(), true)
             }
             return try await RedisNode.connect(
                 to: address,
-                settings,
-                deadline,
+                settings: settings,
+                deadline: deadline,
                 mustBePrimary: mustBePrimary,
                 unacknowledged: counters.unacknowledged
             )
@@ -152,9 +154,9 @@
 
         /// Waits until the connection ends, and ends it as soon as the sentinels name another primary, or the server may forget
         /// uses.
-        private func keep(_ node: RedisNode) async {
+        private func watch(_ node: RedisNode) async {
             await withTaskGroup(of: Void.self) { group in
-                if case .named(let sentinels) = place {
+                if case .named(let sentinels) = location {
                     group.addTask(name: "watch the sentinels") {
                         while (try? await Task.sleep(for: Self.watchInterval)) != nil {
                             // Without an answer, the primary is still the one that was named last.
@@ -186,7 +188,7 @@
         /// Writes that too few replicas acknowledged.
         let unacknowledged = RedisCounter()
         /// The shares of their memory that servers use.
-        package let memory = RedisMemory()
+        let memory = RedisMemory()
     }
 
     /// The shares of their memory that the servers of a store use, as they said last.
@@ -194,10 +196,10 @@
         private let shares = Mutex<[RedisSettings.Address: Double]>([:])
 
         /// The largest share, from 0 to 1; `nil` if no server has a limit.
-        package var largest: Double? { shares.withLock { $0.values.max() } }
+        var largest: Double? { shares.withLock { $0.values.max() } }
 
         /// Notes the share of a server; `nil` for one without a limit, or one that is gone.
-        package func note(_ share: Double?, of address: RedisSettings.Address) {
+        func note(_ share: Double?, of address: RedisSettings.Address) {
             shares.withLock { $0[address] = share }
         }
     }

@@ -32,9 +32,12 @@ internal import Platform
             keys = settings.keys
             servers =
                 switch settings.servers {
-                case .one(let address): RedisPrimary(at: address, settings, deadline, counters)
-                case .sentinels(let sentinels): RedisPrimary(of: sentinels, settings, deadline, counters)
-                case .cluster(let seeds): RedisCluster(seeds, settings, deadline, counters)
+                case .one(let address):
+                    RedisPrimary(at: address, settings: settings, deadline: deadline, counters: counters)
+                case .sentinels(let sentinels):
+                    RedisPrimary(of: sentinels, settings: settings, deadline: deadline, counters: counters)
+                case .cluster(let seeds):
+                    RedisCluster(seeds: seeds, settings: settings, deadline: deadline, counters: counters)
                 }
             primary = servers as? RedisPrimary
         }
@@ -88,55 +91,55 @@ internal import Platform
         public func record(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
             // A revocation that arrives between the two calls is later than this use.
             if keys.areSpread, case .revoked(let kind) = try await revocation(of: use) { return .revoked(kind) }
-            return try RedisUses.outcome(of: await servers.reply(to: RedisUses.use(use, keys)), use)
+            return try RedisUses.outcome(of: await servers.reply(to: RedisUses.use(use, under: keys)), use)
         }
 
         public func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
             if keys.areSpread { return try await revocation(of: use) }
-            let call = RedisUses.use(use, isRecorded: false, keys)
+            let call = RedisUses.use(use, isRecorded: false, under: keys)
             return try RedisUses.outcome(of: await servers.reply(to: call), use)
         }
 
         /// Where keys are spread, a use takes several calls.
         package var callsBack: Bool { primary != nil && !keys.areSpread }
 
-        package func ask(_ use: TokenUse, isConsumed: Bool, _ receive: @escaping @Sendable (UseOutcome?) -> Void) {
+        package func ask(_ use: TokenUse, isConsumed: Bool, receive: @escaping @Sendable (UseOutcome?) -> Void) {
             guard let primary, callsBack else { return receive(nil) }
-            primary.send(RedisUses.use(use, isRecorded: isConsumed, keys)) { result in
+            primary.send(RedisUses.use(use, isRecorded: isConsumed, under: keys)) { result in
                 receive(try? RedisUses.outcome(of: result.get(), use))
             }
         }
 
         /// Asks for all revocations of a token at once, each where its key is.
         private func revocation(of use: TokenUse) async throws(ReplayStoreError) -> UseOutcome {
-            let examinations = RedisUses.examinations(use, keys)
+            let examinations = RedisUses.examinations(of: use, under: keys)
             let results = await withTaskGroup(of: (Int, Result<RedisReply, ReplayStoreError>).self) { group in
-                for (place, examination) in examinations.enumerated() {
+                for (index, examination) in examinations.enumerated() {
                     group.addTask {
                         do throws(ReplayStoreError) {
-                            return (place, .success(try await self.servers.reply(to: examination.call)))
-                        } catch { return (place, .failure(error)) }
+                            return (index, .success(try await self.servers.reply(to: examination.call)))
+                        } catch { return (index, .failure(error)) }
                     }
                 }
                 return await group.reduce(into: []) { $0.append($1) }
             }
-            for (place, result) in results.sorted(by: { $0.0 < $1.0 }) where try RedisUses.isRevoked(result.get()) {
-                return .revoked(examinations[place].kind)
+            for (index, result) in results.sorted(by: { $0.0 < $1.0 }) where try RedisUses.isRevoked(result.get()) {
+                return .revoked(examinations[index].kind)
             }
             return .notRevoked
         }
 
         public func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
-            for call in RedisRevocations.record(revocation, keys, at: now) {
+            for call in RedisRevocations.record(revocation, under: keys, at: now) {
                 guard case .integer(1) = try await servers.reply(to: call) else {
-                    throw ReplayStoreError(.unavailable, "Redis did not record the revocation")
+                    throw ReplayStoreError(.unavailable, reason: "Redis did not record the revocation")
                 }
             }
         }
 
         public func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
             var wasRevoked = false
-            for call in RedisRevocations.lift(key, keys) {
+            for call in RedisRevocations.lift(key, under: keys) {
                 let reply = try await servers.reply(to: call)
                 guard case .integer(let number) = reply, 0...1 ~= number else { throw .unexpected(reply) }
                 if number == 1 { wasRevoked = true }
@@ -153,34 +156,40 @@ internal import Platform
             until expires: Timestamp,
             at now: Timestamp
         ) async throws(ReplayStoreError) -> GrantUseOutcome {
-            try RedisUses.grantOutcome(of: await servers.reply(to: RedisUses.grant(identity, until: expires, keys)))
+            try RedisUses.grantOutcome(
+                of: await servers.reply(to: RedisUses.grant(identity, until: expires, under: keys))
+            )
         }
 
-        public func take(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome {
-            let outcome = try RedisLeases.outcome(of: await servers.reply(to: RedisLeases.take(lease, keys, at: now)))
+        public func acquire(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome {
+            let outcome = try RedisLeases.outcome(
+                of: await servers.reply(to: RedisLeases.bind(lease, under: keys, at: now))
+            )
             guard keys.areSpread, outcome == .taken || outcome == .renewed else { return outcome }
-            let before = try RedisLeases.set(in: await servers.reply(to: RedisLeases.bind(lease, keys, at: now)))
-            if let before, before != RedisLeases.setKey(lease, keys) {
-                _ = try await servers.reply(to: RedisLeases.leave(before, lease.session))
+            let before = try RedisLeases.set(
+                in: await servers.reply(to: RedisLeases.acquire(lease, under: keys, at: now))
+            )
+            if let before, before != RedisLeases.setKey(of: lease, under: keys) {
+                _ = try await servers.reply(to: RedisLeases.leave(before, by: lease.session))
             }
             return outcome
         }
 
         public func free(_ session: SessionID, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
-            var reply = try await servers.reply(to: RedisLeases.free(session, keys))
+            var reply = try await servers.reply(to: RedisLeases.free(session, under: keys))
             if keys.areSpread {
                 guard let set = try RedisLeases.set(in: reply) else { return false }
-                reply = try await servers.reply(to: RedisLeases.leave(set, session))
+                reply = try await servers.reply(to: RedisLeases.leave(set, by: session))
             }
             guard case .integer(let number) = reply else { throw .unexpected(reply) }
             return number == 1
         }
 
         public func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges {
-            let place = RedisRevocations.Place(cursor, connection: try servers.connectionNumber())
+            let position = RedisRevocations.Position(cursor, connection: try servers.connectionNumber())
             return try RedisRevocations.changes(
-                in: await servers.reply(to: RedisRevocations.list(after: place, keys)),
-                after: place
+                in: await servers.reply(to: RedisRevocations.list(after: position, keys)),
+                after: position
             )
         }
     }

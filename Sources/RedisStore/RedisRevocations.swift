@@ -25,7 +25,7 @@ internal import Platform
         /// - `note`: KEYS are those of the list.
         /// - `lift`: KEYS as for `revoke`, or as for `note`.
         /// - `list`: KEYS are those of the list.
-        package static let script = """
+        static let script = """
             local function revoke(key, before, ends)
                 local present = redis.call('GET', key)
                 if present and tonumber(present) > tonumber(before) then before = present end
@@ -90,27 +90,27 @@ internal import Platform
         private static let name = "revoked:"
 
         /// The key of a revocation that applies to media tokens.
-        package static func key(_ key: [UInt8], _ names: RedisKeys) -> String { names.prefix + name + key.hexadecimal }
+        static func key(of key: [UInt8], under names: RedisKeys) -> String { names.prefix + name + key.hexadecimal }
 
         /// Appends the key of a revocation that applies to media tokens to the words of a call.
-        package static func append(_ key: [UInt8], _ names: RedisKeys, to words: inout RedisWords) {
-            words.append(names.prefix, name, hexadecimal: key)
+        static func append(_ key: [UInt8], under names: RedisKeys, to words: inout RedisWords) {
+            words.append(names.prefix, then: name, hexadecimal: key)
         }
 
         /// Returns the calls that record a revocation: one, or where keys are spread, one for the key and one for the list.
-        package static func record(
+        static func record(
             _ revocation: Revocation,
-            _ names: RedisKeys,
+            under names: RedisKeys,
             at now: Timestamp
         ) -> [RedisScript.Invocation] {
-            let (own, list) = ([key(revocation.key, names)], listKeys(names))
+            let (own, list) = ([key(of: revocation.key, under: names)], listKeys(names))
             let parts = names.areSpread ? [("revoke", own), ("note", list)] : [("revoke", own + list)]
-            return parts.map { call($0, $1, revocation, at: now) }
+            return parts.map { call($0, keys: $1, revocation: revocation, at: now) }
         }
 
         /// Returns the calls that lift a revocation: one, or where keys are spread, one for the key and one for the list.
-        package static func lift(_ key: SHA256Digest, _ names: RedisKeys) -> [RedisScript.Invocation] {
-            let (own, list) = ([Self.key(key.bytes, names)], listKeys(names))
+        static func lift(_ key: SHA256Digest, under names: RedisKeys) -> [RedisScript.Invocation] {
+            let (own, list) = ([Self.key(of: key.bytes, under: names)], listKeys(names))
             let parts = names.areSpread ? [("key", own), ("list", list)] : [("key", own + list)]
             return parts.map { part, keys in
                 RedisScript.Invocation(
@@ -124,8 +124,8 @@ internal import Platform
 
         private static func call(
             _ action: String,
-            _ keys: [String],
-            _ revocation: Revocation,
+            keys: [String],
+            revocation: Revocation,
             at now: Timestamp
         ) -> RedisScript.Invocation {
             let record = RevocationRecord(revocation, at: now)
@@ -157,7 +157,7 @@ internal import Platform
         // MARK: Listing
 
         /// A place in the list.
-        package struct Place {
+        struct Position {
             package let connection: Int
             package let name: String
             package let number: Int64
@@ -175,13 +175,13 @@ internal import Platform
         }
 
         /// Returns the call that lists the next changes after a place.
-        package static func list(after place: Place, _ names: RedisKeys) -> RedisScript.Invocation {
+        static func list(after position: Position, _ names: RedisKeys) -> RedisScript.Invocation {
             let keys = listKeys(names)
             return RedisScript.Invocation(
                 script: .revocations,
                 keys: [keys[0], keys[2]],
                 arguments: [
-                    "list", String(UInt64.random(in: .min ... .max), radix: 16), place.name, "\(place.number)",
+                    "list", String(UInt64.random(in: .min ... .max), radix: 16), position.name, "\(position.number)",
                     "\(RevocationChanges.limit)",
                 ],
                 hasDeadline: false
@@ -189,9 +189,9 @@ internal import Platform
         }
 
         /// Converts the reply of the script to changes.
-        package static func changes(
+        static func changes(
             in reply: RedisReply,
-            after place: Place
+            after position: Position
         ) throws(ReplayStoreError) -> RevocationChanges {
             guard case .array(let elements) = reply else { throw .unexpected(reply) }
             var texts: [String] = []
@@ -202,16 +202,18 @@ internal import Platform
             guard texts.count >= 2, texts.count.isMultiple(of: 2), let number = Int64(texts[1]) else {
                 throw .unexpected(reply)
             }
-            let records = stride(from: 2, to: texts.count, by: 2).compactMap { record(texts[$0], texts[$0 + 1]) }
+            let records = stride(from: 2, to: texts.count, by: 2).compactMap {
+                record(of: texts[$0], fields: texts[$0 + 1])
+            }
             return RevocationChanges(
                 records,
-                cursor: RevocationCursor(generation: "\(place.connection):\(texts[0])", number: number),
+                cursor: RevocationCursor(generation: "\(position.connection):\(texts[0])", number: number),
                 hasMore: texts.count == 2 * RevocationChanges.limit + 2
             )
         }
 
         /// Reads a record; `nil` if it is not one of this script.
-        private static func record(_ subject: String, _ facts: String) -> RevocationRecord? {
+        private static func record(of subject: String, fields facts: String) -> RevocationRecord? {
             let parts = facts.split(separator: " ")
             guard parts.count == 4, let key = SHA256Digest(hexadecimal: subject), let before = Int64(parts[2]),
                 let kept = Int64(parts[3])

@@ -16,10 +16,10 @@
         case leases
 
         /// The time for which clocks may differ: two minutes, in milliseconds.
-        package static let margin: Int64 = 120_000
+        static let margin: Int64 = 120_000
 
         /// The source of the script.
-        package var text: String {
+        var text: String {
             let body =
                 switch self {
                 case .uses: RedisUses.script
@@ -39,11 +39,11 @@
             """
 
         /// The command that loads the script and returns its digest.
-        package var load: RedisCommand { RedisCommand("SCRIPT", "LOAD", text) }
+        var load: RedisCommand { RedisCommand("SCRIPT", "LOAD", text) }
 
         /// A call of a script.
         struct Invocation {
-            package let script: RedisScript
+            let script: RedisScript
             /// Makes the number of keys, the keys, and the arguments.
             private let words: @Sendable () -> RedisWords
             /// The replies after which a record exists that a failover must not lose.
@@ -80,15 +80,15 @@
             }
 
             /// The slot of a cluster that has the keys of the call.
-            package var slot: Int { RedisSlot.of(words().word(1) ?? []) }
+            var slot: Int { RedisSlot.of(words().word(1) ?? []) }
 
             /// The command that calls the script by its digest.
             ///
             /// - Parameter name: `EVALSHA` and the digest.
-            package func command(_ name: RedisWords) -> RedisCommand { RedisCommand(name, words()) }
+            func command(_ name: RedisWords) -> RedisCommand { RedisCommand(first: name, others: words()) }
 
             /// The command that calls the script by its text.
-            package func command() -> RedisCommand { RedisCommand(RedisWords(["EVAL", script.text]), words()) }
+            func command() -> RedisCommand { RedisCommand(first: RedisWords(["EVAL", script.text]), others: words()) }
         }
     }
 
@@ -96,15 +96,15 @@
         /// An error for a reply that the script never gives.
         package static func unexpected(_ reply: RedisReply) -> ReplayStoreError {
             if case .integer(let number) = reply {
-                return ReplayStoreError(.unavailable, "the reply of Redis is an unexpected number: \(number)")
+                return ReplayStoreError(.unavailable, reason: "the reply of Redis is an unexpected number: \(number)")
             }
-            return ReplayStoreError(.unavailable, "the reply of Redis has an unexpected form")
+            return ReplayStoreError(.unavailable, reason: "the reply of Redis has an unexpected form")
         }
 
         /// The error for a record that is over by the clock of Redis, and not by that of this machine.
         static let clocksDiffer = ReplayStoreError(
             .unavailable,
-            "the clock of the Redis server is minutes ahead of this machine's clock: synchronise both with NTP"
+            reason: "the clock of the Redis server is minutes ahead of this machine's clock: synchronise both with NTP"
         )
     }
 #endif

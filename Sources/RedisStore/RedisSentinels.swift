@@ -28,13 +28,13 @@
         /// Returns the address of the primary.
         ///
         /// - Throws: If no sentinel names one.
-        package func primary() async throws(ReplayStoreError) -> RedisSettings.Address {
+        func primary() async throws(ReplayStoreError) -> RedisSettings.Address {
             let answers = await withTaskGroup(of: (Int, Result<RedisSettings.Address, ReplayStoreError>).self) {
                 group in
-                for (place, sentinel) in settings.addresses.enumerated() {
+                for (index, sentinel) in settings.addresses.enumerated() {
                     group.addTask {
-                        do throws(ReplayStoreError) { return (place, .success(try await self.ask(sentinel))) } catch {
-                            return (place, .failure(error))
+                        do throws(ReplayStoreError) { return (index, .success(try await self.ask(sentinel))) } catch {
+                            return (index, .failure(error))
                         }
                     }
                 }
@@ -47,7 +47,7 @@
             let faults = answers.compactMap { answer in
                 if case .failure(let fault) = answer { fault } else { nil }
             }
-            throw faults.first ?? ReplayStoreError(.misconfigured, "there are no sentinels")
+            throw faults.first ?? ReplayStoreError(.misconfigured, reason: "there are no sentinels")
         }
 
         private func ask(_ sentinel: RedisSettings.Address) async throws(ReplayStoreError) -> RedisSettings.Address {
@@ -66,8 +66,12 @@
                 else { throw .unexpected(reply) }
                 return .tcp(host: String(decoding: host, as: UTF8.self), port: Int(number))
             case .null:
-                throw ReplayStoreError(.unavailable, "the sentinel \(sentinel) knows no primary \(settings.primary)")
-            case .error(let text): throw ReplayStoreError(.misconfigured, "the sentinel \(sentinel) refused: \(text)")
+                throw ReplayStoreError(
+                    .unavailable,
+                    reason: "the sentinel \(sentinel) knows no primary \(settings.primary)"
+                )
+            case .error(let text):
+                throw ReplayStoreError(.misconfigured, reason: "the sentinel \(sentinel) refused: \(text)")
             default: throw .unexpected(reply)
             }
         }
@@ -75,7 +79,7 @@
         private func link(to sentinel: RedisSettings.Address) async throws(ReplayStoreError) -> RedisLink {
             if let link = links.withLock({ $0[sentinel] }) { return link }
             let link = try await RedisLink.open(sentinel, tls: tls, patience: Self.patience)
-            do throws(ReplayStoreError) { try await link.login(settings.user, settings.password) } catch {
+            do throws(ReplayStoreError) { try await link.login(as: settings.user, password: settings.password) } catch {
                 link.close()
                 throw error
             }

@@ -5,10 +5,10 @@
     /// The slot of a key in a Redis Cluster.
     enum RedisSlot {
         /// The number of slots.
-        package static let count = 16_384
+        static let count = 16_384
 
         /// Returns the slot of a key: CRC-16 (XMODEM) of the text in its first braces, or of the whole key without such.
-        package static func of(_ key: ArraySlice<UInt8>) -> Int {
+        static func of(_ key: ArraySlice<UInt8>) -> Int {
             var bytes = key
             if let open = bytes.firstIndex(of: UInt8(ascii: "{")),
                 let close = bytes[(open + 1)...].firstIndex(of: UInt8(ascii: "}")), close > open + 1
@@ -28,13 +28,13 @@
     struct RedisRedirection: Equatable {
         /// True if the slot has moved for good; false if the keys of one call have (`ASK`).
         let isForGood: Bool
-        package let slot: Int
-        package let address: RedisSettings.Address
+        let slot: Int
+        let address: RedisSettings.Address
 
         /// Reads an error such as `MOVED 3999 127.0.0.1:6381`; `nil` if it is not a redirection.
         ///
         /// - Parameter asked: The server that gave the error, whose host counts if the error names none.
-        init?(_ text: String, from asked: RedisSettings.Address) {
+        init?(_ text: String, from server: RedisSettings.Address) {
             let words = text.split(separator: " ")
             guard words.count >= 3, words[0] == "MOVED" || words[0] == "ASK", let slot = Int(words[1]),
                 0..<RedisSlot.count ~= slot, let colon = words[2].lastIndex(of: ":"),
@@ -42,7 +42,7 @@
             else { return nil }
             isForGood = words[0] == "MOVED"
             self.slot = slot
-            address = asked.with(host: String(words[2][..<colon]), port: Int(port))
+            address = server.with(host: String(words[2][..<colon]), port: Int(port))
         }
     }
 
@@ -59,12 +59,12 @@
         private(set) var primaries: [RedisSettings.Address?]
 
         /// True if each slot has a primary.
-        package var isComplete: Bool { primaries.allSatisfy { $0 != nil } }
+        var isComplete: Bool { primaries.allSatisfy { $0 != nil } }
 
         /// Reads the reply to `CLUSTER SLOTS`: ranges, each with the address of its primary first.
         ///
         /// - Parameter asked: The server that gave the reply.
-        init?(_ reply: RedisReply, from asked: RedisSettings.Address) {
+        init?(_ reply: RedisReply, from server: RedisSettings.Address) {
             guard case .array(let ranges) = reply else { return nil }
             primaries = Array(repeating: nil, count: RedisSlot.count)
             for range in ranges {
@@ -75,7 +75,7 @@
                 else { return nil }
                 // A host that is null is unknown to the server: it is that which was asked.
                 let host = if case .text(let text) = node[0] { String(decoding: text, as: UTF8.self) } else { "" }
-                let address = asked.with(host: host, port: Int(port))
+                let address = server.with(host: host, port: Int(port))
                 for slot in first...last { primaries[Int(slot)] = address }
             }
         }

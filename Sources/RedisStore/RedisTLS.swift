@@ -22,7 +22,7 @@
             self.serverName = serverName
         }
 
-        package func addHandler(to pipeline: ChannelPipeline.SynchronousOperations) throws {
+        func addHandler(to pipeline: ChannelPipeline.SynchronousOperations) throws {
             try pipeline.addHandler(try NIOSSLClientHandler(context: context, serverHostname: serverName))
         }
     }

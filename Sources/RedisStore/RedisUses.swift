@@ -30,7 +30,7 @@ internal import Platform
         /// - `use`: KEYS are the keys of the uses of a token, then those of the revocations that may apply to it.
         /// - `examine`: the same keys, and nothing is recorded.
         /// - `probe`: a key of its own is written, to prove that a use would be, and removed.
-        package static let script = """
+        static let script = """
             if ARGV[1] == 'probe' then
                 redis.call('SET', KEYS[1], '', 'PX', 10000)
                 redis.call('DEL', KEYS[1])
@@ -53,12 +53,13 @@ internal import Platform
         /// Returns the call for a use. Where keys are spread, it does not check revocations.
         ///
         /// - Parameter isRecorded: True if the use is recorded; false if only revocations are checked.
-        package static func use(_ use: TokenUse, isRecorded: Bool = true, _ names: RedisKeys) -> RedisScript.Invocation
-        {
-            RedisScript.Invocation(script: .uses, recording: repeated...recorded) { words(use, isRecorded, names) }
+        static func use(_ use: TokenUse, isRecorded: Bool = true, under names: RedisKeys) -> RedisScript.Invocation {
+            RedisScript.Invocation(script: .uses, recording: repeated...recorded) {
+                words(of: use, isRecorded: isRecorded, under: names)
+            }
         }
 
-        private static func words(_ use: TokenUse, _ isRecorded: Bool, _ names: RedisKeys) -> RedisWords {
+        private static func words(of use: TokenUse, isRecorded: Bool, under names: RedisKeys) -> RedisWords {
             let revocations = names.areSpread ? [] : Revocation.keys(of: use.token)
             let ends = use.forgettable.advanced(byMilliseconds: RedisScript.margin)
             // Room for one use and four revocations, with a prefix of the usual length.
@@ -67,9 +68,9 @@ internal import Platform
             let (before, after) = ("use:" + names.tagMarks.open, names.tagMarks.close + ":")
             let fingerprint = use.token.fingerprint.bytes
             for number in 1...use.maximumUses {
-                words.append(names.prefix, before, hexadecimal: fingerprint, after + String(number))
+                words.append(names.prefix, then: before, hexadecimal: fingerprint, suffix: after + String(number))
             }
-            for revocation in revocations { RedisRevocations.append(revocation.key, names, to: &words) }
+            for revocation in revocations { RedisRevocations.append(revocation.key, under: names, to: &words) }
             words.append(isRecorded ? "use" : "examine")
             words.append(Int64(use.maximumUses))
             words.append(use.token.timeIssued.millisecondsSince1970)
@@ -81,12 +82,12 @@ internal import Platform
 
         /// Returns the calls that check each revocation of a token by itself, where keys are spread.
         static func examinations(
-            _ use: TokenUse,
-            _ names: RedisKeys
+            of use: TokenUse,
+            under names: RedisKeys
         ) -> [(kind: Revocation.Kind, call: RedisScript.Invocation)] {
             let issued = "\(use.token.timeIssued.millisecondsSince1970)"
             return Revocation.keys(of: use.token).map { kind, key in
-                let keys = [RedisRevocations.key(key, names)]
+                let keys = [RedisRevocations.key(of: key, under: names)]
                 return (
                     kind,
                     RedisScript.Invocation(script: .uses, keys: keys, arguments: ["examine", "0", issued, "0", ""])
@@ -95,7 +96,7 @@ internal import Platform
         }
 
         /// Converts the reply to a call of ``examinations(_:_:)``: true if the token is revoked.
-        package static func isRevoked(_ reply: RedisReply) throws(ReplayStoreError) -> Bool {
+        static func isRevoked(_ reply: RedisReply) throws(ReplayStoreError) -> Bool {
             switch reply {
             case .integer(1): return true
             case .integer(notRevoked): return false
@@ -104,7 +105,7 @@ internal import Platform
         }
 
         /// Returns the call that proves that uses can be recorded. Each number has a key of its own.
-        package static func probe(_ number: Int, _ names: RedisKeys) -> RedisScript.Invocation {
+        static func probe(_ number: Int, under names: RedisKeys) -> RedisScript.Invocation {
             RedisScript.Invocation(
                 script: .uses,
                 keys: ["\(names.prefix)probe:\(number)"],
@@ -119,10 +120,10 @@ internal import Platform
         }
 
         /// Returns the call for a use of a grant, which no revocation key concerns.
-        package static func grant(
+        static func grant(
             _ identity: SHA256Digest,
             until expires: Timestamp,
-            _ names: RedisKeys
+            under names: RedisKeys
         ) -> RedisScript.Invocation {
             let ends = expires.advanced(byMilliseconds: RedisScript.margin)
             return RedisScript.Invocation(
@@ -147,7 +148,7 @@ internal import Platform
         }
 
         /// Converts the reply of the script to the outcome of a use.
-        package static func outcome(of reply: RedisReply, _ use: TokenUse) throws(ReplayStoreError) -> UseOutcome {
+        static func outcome(of reply: RedisReply, _ use: TokenUse) throws(ReplayStoreError) -> UseOutcome {
             guard case .integer(let number) = reply else { throw .unexpected(reply) }
             switch number {
             case recorded: return .recorded
@@ -157,9 +158,9 @@ internal import Platform
             case clocksDiffer: throw .clocksDiffer
             default:
                 let kinds = Revocation.keys(of: use.token).map(\.kind)
-                let place = Int(number) - use.maximumUses - 1
-                guard kinds.indices.contains(place) else { throw .unexpected(reply) }
-                return .revoked(kinds[place])
+                let index = Int(number) - use.maximumUses - 1
+                guard kinds.indices.contains(index) else { throw .unexpected(reply) }
+                return .revoked(kinds[index])
             }
         }
     }

@@ -15,7 +15,7 @@ final class BitFilter: @unchecked Sendable {
     init(bitsAsPowerOfTwo logarithm: Int) {
         count = 1 << (max(logarithm, 6) - 6)
         unsafe words = UnsafeMutablePointer.allocate(capacity: count)
-        for place in 0..<count { unsafe (words + place).initialize(to: Atomic(0)) }
+        for index in 0..<count { unsafe (words + index).initialize(to: Atomic(0)) }
     }
 
     deinit {
@@ -24,19 +24,19 @@ final class BitFilter: @unchecked Sendable {
     }
 
     /// Sets the bit of a number, after everything that the caller has written before.
-    package func insert(_ number: UInt64) {
-        let (place, bit) = position(number)
-        unsafe words[place].bitwiseOr(bit, ordering: .releasing)
+    func insert(_ number: UInt64) {
+        let (index, bit) = position(number)
+        unsafe words[index].bitwiseOr(bit, ordering: .releasing)
     }
 
     /// False if the number was never inserted; true if it may have been.
     func mayContain(_ number: UInt64) -> Bool {
-        let (place, bit) = position(number)
-        return unsafe words[place].load(ordering: .acquiring) & bit != 0
+        let (index, bit) = position(number)
+        return unsafe words[index].load(ordering: .acquiring) & bit != 0
     }
 
     /// The low bits choose the bit. They must be evenly distributed, as those of a digest are.
-    private func position(_ number: UInt64) -> (place: Int, bit: UInt64) {
+    private func position(_ number: UInt64) -> (index: Int, bit: UInt64) {
         (Int(truncatingIfNeeded: number >> 6) & (count - 1), 1 << (number & 63))
     }
 }

@@ -11,5 +11,5 @@ package protocol CallbackReplayStore: ReplayStore, AnyObject {
     /// Does what ``ReplayStore/record(_:at:)`` does with a token that is consumed, and ``ReplayStore/examine(_:at:)`` with another.
     ///
     /// - Parameter receive: Called once, on any thread, possibly before this function returns; with `nil` if the outcome is unknown.
-    func ask(_ use: TokenUse, isConsumed: Bool, _ receive: @escaping @Sendable (UseOutcome?) -> Void)
+    func ask(_ use: TokenUse, isConsumed: Bool, receive: @escaping @Sendable (UseOutcome?) -> Void)
 }

@@ -10,7 +10,7 @@ internal import Synchronization
 /// - Returns: The value of `body`, or `nil` if it took too long.
 package func withDeadline<Value: Sendable>(
     _ limit: Duration,
-    _ body: @escaping @Sendable () async -> Value
+    body: @escaping @Sendable () async -> Value
 ) async -> Value? {
     await withCheckedContinuation { continuation in
         let answer = FirstAnswer(continuation)
@@ -29,7 +29,7 @@ package func withDeadline<Value: Sendable>(
 /// A continuation that is resumed by the first of two answers.
 private final class FirstAnswer<Value: Sendable>: Sendable {
     private struct State {
-        package var continuation: CheckedContinuation<Value?, Never>?
+        var continuation: CheckedContinuation<Value?, Never>?
         var cleanUp: (@Sendable () -> Void)?
     }
 
@@ -41,7 +41,7 @@ private final class FirstAnswer<Value: Sendable>: Sendable {
 
     /// Resumes the continuation with `value`. Returns false if it was resumed before.
     @discardableResult
-    package func give(_ value: Value?) -> Bool {
+    func give(_ value: Value?) -> Bool {
         let (continuation, cleanUp) = state.withLock { state in
             defer { state = State() }
             return (state.continuation, state.cleanUp)

@@ -51,7 +51,7 @@ public protocol GrantStore: ReplayStore, LeaseStore, GrantReplayStore, Revocatio
 /// A store of everything that answers without input or output.
 public protocol LocalGrantStore: GrantStore, LocalReplayStore {
     /// Takes a slot for a session, or prolongs the one that it has.
-    func takeNow(_ lease: StreamLease, at now: Timestamp) -> LeaseOutcome
+    func acquireNow(_ lease: StreamLease, at now: Timestamp) -> LeaseOutcome
 
     /// Frees the slot of a session. Returns true if it had one that had not ended.
     func freeNow(_ session: SessionID, at now: Timestamp) -> Bool
@@ -61,8 +61,8 @@ public protocol LocalGrantStore: GrantStore, LocalReplayStore {
 }
 
 extension LocalGrantStore {
-    public func take(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome {
-        takeNow(lease, at: now)
+    public func acquire(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome {
+        acquireNow(lease, at: now)
     }
 
     public func free(_ session: SessionID, at now: Timestamp) async throws(ReplayStoreError) -> Bool {

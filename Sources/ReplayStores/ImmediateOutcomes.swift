@@ -29,7 +29,7 @@ private final class LocalOutcomes: ImmediateOutcomes {
 
     init(_ store: any LocalReplayStore) { self.store = store }
 
-    package func outcome(of use: TokenUse, isConsumed: Bool, at now: Timestamp) -> UseOutcome? {
+    func outcome(of use: TokenUse, isConsumed: Bool, at now: Timestamp) -> UseOutcome? {
         isConsumed ? store.recordNow(use, at: now) : store.examineNow(use, at: now)
     }
 }
@@ -40,12 +40,12 @@ private final class ExaminedOutcomes: ImmediateOutcomes {
 
     init(_ store: any RevocationExaminer) { self.store = store }
 
-    package func outcome(of use: TokenUse, isConsumed: Bool, at _: Timestamp) -> UseOutcome? {
+    func outcome(of use: TokenUse, isConsumed: Bool, at _: Timestamp) -> UseOutcome? {
         isConsumed ? nil : store.examineIfKnown(use)
     }
 }
 
 /// None.
 private final class NoOutcomes: ImmediateOutcomes {
-    package func outcome(of _: TokenUse, isConsumed _: Bool, at _: Timestamp) -> UseOutcome? { nil }
+    func outcome(of _: TokenUse, isConsumed _: Bool, at _: Timestamp) -> UseOutcome? { nil }
 }

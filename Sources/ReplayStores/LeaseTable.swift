@@ -24,8 +24,8 @@ struct LeaseTable {
 
     /// The first 16 bytes of a viewer's key.
     private struct Half: Equatable {
-        package let first: UInt64
-        package let second: UInt64
+        let first: UInt64
+        let second: UInt64
 
         init(_ key: LeaseKey) { (first, second, _, _) = key.digest.quarters }
     }
@@ -38,7 +38,7 @@ struct LeaseTable {
     private var sessions: [Int32] = []
     private var firstFree = none
     /// The number of stored leases, including expired ones.
-    package private(set) var count = 0
+    private(set) var count = 0
     /// The entry at which the next incremental deletion begins.
     private var hand = 0
     /// The time before which no lease expires, after a sweep that made no room.
@@ -51,7 +51,7 @@ struct LeaseTable {
 
     // MARK: Taking and freeing
 
-    package mutating func take(_ lease: StreamLease, at now: Timestamp) -> LeaseOutcome {
+    mutating func acquire(_ lease: StreamLease, at now: Timestamp) -> LeaseOutcome {
         let time = now.millisecondsSince1970
         let ends = lease.ends(at: now).millisecondsSince1970
         removeSome(at: time)
@@ -62,17 +62,17 @@ struct LeaseTable {
         }
         guard live < lease.limit else { return .limitReached(current: live) }
         // A session has one lease: one of another viewer gives way.
-        remove(place(of: lease.session))
+        remove(index(of: lease.session))
         guard count < capacity || makeRoom(at: time) else { return .full }
-        insert(lease, ends)
+        insert(lease, ends: ends)
         return .taken
     }
 
-    package mutating func free(_ session: SessionID, at now: Timestamp) -> Bool {
-        let place = place(of: session)
-        guard place != Self.none else { return false }
-        let isLive = entries[Int(place)].ends > now.millisecondsSince1970
-        remove(place)
+    mutating func free(_ session: SessionID, at now: Timestamp) -> Bool {
+        let index = index(of: session)
+        guard index != Self.none else { return false }
+        let isLive = entries[Int(index)].ends > now.millisecondsSince1970
+        remove(index)
         return isLive
     }
 
@@ -81,27 +81,27 @@ struct LeaseTable {
         guard !viewers.isEmpty else { return (0, Self.none) }
         let viewer = Half(lease.key)
         var (live, own) = (0, Self.none)
-        var place = viewers[home(viewer)]
-        while place != Self.none {
-            let entry = entries[Int(place)]
+        var index = viewers[home(viewer)]
+        while index != Self.none {
+            let entry = entries[Int(index)]
             if entry.viewer == viewer {
                 if entry.ends <= time {
-                    remove(place)
+                    remove(index)
                 } else {
                     live += 1
-                    if entry.session == lease.session { own = place }
+                    if entry.session == lease.session { own = index }
                 }
             }
-            place = entry.nextOfViewer
+            index = entry.nextOfViewer
         }
         return (live, own)
     }
 
-    private func place(of session: SessionID) -> Int32 {
+    private func index(of session: SessionID) -> Int32 {
         guard !sessions.isEmpty else { return Self.none }
-        var place = sessions[home(session)]
-        while place != Self.none, entries[Int(place)].session != session { place = entries[Int(place)].nextOfSession }
-        return place
+        var index = sessions[home(session)]
+        while index != Self.none, entries[Int(index)].session != session { index = entries[Int(index)].nextOfSession }
+        return index
     }
 
     // MARK: Entries and chains
@@ -109,7 +109,7 @@ struct LeaseTable {
     private func home(_ viewer: Half) -> Int { Int(viewer.first % UInt64(viewers.count)) }
     private func home(_ session: SessionID) -> Int { Int(session.low % UInt64(sessions.count)) }
 
-    private mutating func insert(_ lease: StreamLease, _ ends: Int64) {
+    private mutating func insert(_ lease: StreamLease, ends: Int64) {
         let entry = Entry(
             session: lease.session,
             viewer: Half(lease.key),
@@ -117,16 +117,16 @@ struct LeaseTable {
             nextOfViewer: Self.none,
             nextOfSession: Self.none
         )
-        var place = firstFree
-        if place != Self.none {
-            firstFree = entries[Int(place)].nextOfSession
-            entries[Int(place)] = entry
+        var index = firstFree
+        if index != Self.none {
+            firstFree = entries[Int(index)].nextOfSession
+            entries[Int(index)] = entry
         } else {
             if entries.count == viewers.count { grow() }
-            place = Int32(entries.count)
+            index = Int32(entries.count)
             entries.append(entry)
         }
-        link(place)
+        link(index)
         count += 1
         fullUntil = min(fullUntil, ends)
     }
@@ -137,43 +137,43 @@ struct LeaseTable {
         entries.reserveCapacity(room)
         viewers = [Int32](repeating: Self.none, count: room)
         sessions = viewers
-        for place in entries.indices where entries[place].ends != .min { link(Int32(place)) }
+        for index in entries.indices where entries[index].ends != .min { link(Int32(index)) }
     }
 
-    private mutating func link(_ place: Int32) {
-        let (viewer, session) = (home(entries[Int(place)].viewer), home(entries[Int(place)].session))
-        entries[Int(place)].nextOfViewer = viewers[viewer]
-        viewers[viewer] = place
-        entries[Int(place)].nextOfSession = sessions[session]
-        sessions[session] = place
+    private mutating func link(_ index: Int32) {
+        let (viewer, session) = (home(entries[Int(index)].viewer), home(entries[Int(index)].session))
+        entries[Int(index)].nextOfViewer = viewers[viewer]
+        viewers[viewer] = index
+        entries[Int(index)].nextOfSession = sessions[session]
+        sessions[session] = index
     }
 
     /// Deletes an entry; nothing if there is none at `place`.
-    private mutating func remove(_ place: Int32) {
-        guard place != Self.none else { return }
-        unlinkFromViewer(place)
-        unlinkFromSession(place)
-        entries[Int(place)].ends = .min
-        entries[Int(place)].nextOfSession = firstFree
-        firstFree = place
+    private mutating func remove(_ index: Int32) {
+        guard index != Self.none else { return }
+        unlinkFromViewer(index)
+        unlinkFromSession(index)
+        entries[Int(index)].ends = .min
+        entries[Int(index)].nextOfSession = firstFree
+        firstFree = index
         count -= 1
     }
 
-    private mutating func unlinkFromViewer(_ place: Int32) {
-        let head = home(entries[Int(place)].viewer)
-        let next = entries[Int(place)].nextOfViewer
-        guard viewers[head] != place else { return viewers[head] = next }
+    private mutating func unlinkFromViewer(_ index: Int32) {
+        let head = home(entries[Int(index)].viewer)
+        let next = entries[Int(index)].nextOfViewer
+        guard viewers[head] != index else { return viewers[head] = next }
         var before = viewers[head]
-        while entries[Int(before)].nextOfViewer != place { before = entries[Int(before)].nextOfViewer }
+        while entries[Int(before)].nextOfViewer != index { before = entries[Int(before)].nextOfViewer }
         entries[Int(before)].nextOfViewer = next
     }
 
-    private mutating func unlinkFromSession(_ place: Int32) {
-        let head = home(entries[Int(place)].session)
-        let next = entries[Int(place)].nextOfSession
-        guard sessions[head] != place else { return sessions[head] = next }
+    private mutating func unlinkFromSession(_ index: Int32) {
+        let head = home(entries[Int(index)].session)
+        let next = entries[Int(index)].nextOfSession
+        guard sessions[head] != index else { return sessions[head] = next }
         var before = sessions[head]
-        while entries[Int(before)].nextOfSession != place { before = entries[Int(before)].nextOfSession }
+        while entries[Int(before)].nextOfSession != index { before = entries[Int(before)].nextOfSession }
         entries[Int(before)].nextOfSession = next
     }
 
@@ -191,13 +191,13 @@ struct LeaseTable {
     /// Deletes all expired entries, unless that is known to make no room.
     private mutating func makeRoom(at time: Int64) -> Bool {
         guard time >= fullUntil else { return false }
-        for place in entries.indices where isOver(place, at: time) { remove(Int32(place)) }
+        for index in entries.indices where isOver(index, at: time) { remove(Int32(index)) }
         guard count >= capacity else { return true }
         fullUntil = entries.lazy.map(\.ends).min() ?? time
         return false
     }
 
-    private func isOver(_ place: Int, at time: Int64) -> Bool {
-        entries[place].ends != .min && entries[place].ends <= time
+    private func isOver(_ index: Int, at time: Int64) -> Bool {
+        entries[index].ends != .min && entries[index].ends <= time
     }
 }

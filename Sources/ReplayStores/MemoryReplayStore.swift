@@ -114,8 +114,8 @@ public final class MemoryReplayStore: LocalGrantStore {
         }
     }
 
-    public func takeNow(_ lease: StreamLease, at now: Timestamp) -> LeaseOutcome {
-        leases.withLock { $0.take(lease, at: now) }
+    public func acquireNow(_ lease: StreamLease, at now: Timestamp) -> LeaseOutcome {
+        leases.withLock { $0.acquire(lease, at: now) }
     }
 
     public func freeNow(_ session: SessionID, at now: Timestamp) -> Bool {
@@ -130,7 +130,7 @@ public final class MemoryReplayStore: LocalGrantStore {
             return revocations.add(revocation, at: now)
         }
         guard isRecorded else {
-            throw ReplayStoreError(.full, "the limit of \(Self.revocationLimit) revocations is reached")
+            throw ReplayStoreError(.full, reason: "the limit of \(Self.revocationLimit) revocations is reached")
         }
     }
 

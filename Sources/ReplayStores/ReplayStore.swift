@@ -198,7 +198,7 @@ public struct ReplayStoreError: Error, Sendable {
     }
 
     /// Creates an error.
-    public init(_ code: Code, _ reason: String) {
+    public init(_ code: Code, reason: String) {
         self.code = code
         self.reason = reason
     }

@@ -76,10 +76,10 @@ public struct Revocation: Hashable, Sendable {
     /// The key of this revocation in stores. It reveals neither GUID nor MVPD.
     package var key: [UInt8] {
         switch subject {
-        case .token(let fingerprint): Self.key(.token, fingerprint.bytes)
-        case .session(let guid, _): Self.key(.session, guid.utf8)
-        case .mvpd(let id, _): Self.key(.mvpd, id.utf8)
-        case .playback(let session): Self.key(.playback, session.bytes)
+        case .token(let fingerprint): Self.key(of: .token, name: fingerprint.bytes)
+        case .session(let guid, _): Self.key(of: .session, name: guid.utf8)
+        case .mvpd(let id, _): Self.key(of: .mvpd, name: id.utf8)
+        case .playback(let session): Self.key(of: .playback, name: session.bytes)
         }
     }
 
@@ -98,15 +98,15 @@ public struct Revocation: Hashable, Sendable {
     /// The order is that of the tags of a grant: token, session GUID, MVPD, and proxy MVPD if there is one.
     package static func keys(of token: MediaToken) -> [(kind: Kind, key: [UInt8])] {
         var keys = [
-            (Kind.token, key(.token, token.fingerprint.bytes)),
-            (Kind.session, key(.session, token.userSessionGUID.utf8)),
-            (Kind.mvpd, key(.mvpd, token.mvpdID.utf8)),
+            (Kind.token, key(of: .token, name: token.fingerprint.bytes)),
+            (Kind.session, key(of: .session, name: token.userSessionGUID.utf8)),
+            (Kind.mvpd, key(of: .mvpd, name: token.mvpdID.utf8)),
         ]
-        if let proxy = token.proxyMVPDID { keys.append((.mvpd, key(.mvpd, proxy.utf8))) }
+        if let proxy = token.proxyMVPDID { keys.append((.mvpd, key(of: .mvpd, name: proxy.utf8))) }
         return keys
     }
 
-    private static func key(_ kind: Kind, _ name: some Collection<UInt8>) -> [UInt8] {
+    private static func key(of kind: Kind, name: some Collection<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(16 + name.count)
         bytes.append(copying: kind.rawValue)

@@ -25,10 +25,10 @@ struct RevocationLog {
     }
 
     /// The number of revocations that may apply to media tokens.
-    package var count: Int { entries.count }
+    var count: Int { entries.count }
 
     /// Adds a revocation. Returns false if there is no room.
-    package mutating func add(_ revocation: Revocation, at now: Timestamp) -> Bool {
+    mutating func add(_ revocation: Revocation, at now: Timestamp) -> Bool {
         let record = RevocationRecord(revocation, at: now)
         guard makeRoom(for: revocation.key, at: now), makeRoom(for: record, at: now) else { return false }
         let entry = (issuedBefore: revocation.issuedBefore, expires: revocation.expires)
@@ -45,7 +45,7 @@ struct RevocationLog {
     }
 
     /// Lifts the revocation of a subject. Returns false if it is not revoked.
-    package mutating func lift(_ key: SHA256Digest, at now: Timestamp) -> Bool {
+    mutating func lift(_ key: SHA256Digest, at now: Timestamp) -> Bool {
         let entry = entries.removeValue(forKey: key.bytes)
         guard let present = records[key]?.record, !present.isOver(at: now), !present.isLifted else {
             return entry.map { now <= $0.expires } ?? false
@@ -68,7 +68,7 @@ struct RevocationLog {
     }
 
     /// Returns the kind of a revocation that covers `token`, whose keys are `keys`; `nil` if there is none.
-    package func kind(
+    func kind(
         covering token: MediaToken,
         _ keys: [(kind: Revocation.Kind, key: [UInt8])],
         at now: Timestamp
@@ -81,11 +81,11 @@ struct RevocationLog {
     }
 
     /// Returns the revocations that were recorded after `cursor`.
-    package func changes(after cursor: RevocationCursor?) -> RevocationChanges {
-        let place = RevocationCursor(generation: generation, number: number)
+    func changes(after cursor: RevocationCursor?) -> RevocationChanges {
+        let end = RevocationCursor(generation: generation, number: number)
         let seen = cursor?.generation == generation ? cursor?.number ?? 0 : 0
-        if seen == number { return RevocationChanges([], cursor: place, hasMore: false) }
+        if seen == number { return RevocationChanges([], cursor: end, hasMore: false) }
         let news = records.values.filter { $0.number > seen }.sorted { $0.number < $1.number }
-        return RevocationChanges(news.map(\.record), cursor: place, hasMore: false)
+        return RevocationChanges(news.map(\.record), cursor: end, hasMore: false)
     }
 }

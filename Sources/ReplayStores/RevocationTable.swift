@@ -10,7 +10,7 @@ internal import Platform
 /// the API say, so the hash is seeded.
 struct RevocationTable {
     /// The facts about a revoked subject.
-    package struct Entry {
+    struct Entry {
         /// The kind of the subject; `nil` if it is not known.
         package var kind: Revocation.Kind?
         /// The time before which tokens must have been issued to be revoked.
@@ -20,23 +20,23 @@ struct RevocationTable {
     }
 
     /// A place: 32 bytes.
-    private struct Place {
-        package var high: UInt64 = 0
-        package var low: UInt64 = 0
-        package var issuedBefore: Int64 = 0
-        package var kept: UInt32 = 0
-        package var isUsed = false
-        package var kind: Revocation.Kind?
+    private struct Slot {
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        var issuedBefore: Int64 = 0
+        var kept: UInt32 = 0
+        var isUsed = false
+        var kind: Revocation.Kind?
 
-        package init() {}
+        init() {}
 
-        package init(_ high: UInt64, _ low: UInt64, _ entry: Entry) {
+        init(high: UInt64, low: UInt64, entry: Entry) {
             (self.high, self.low) = (high, low)
             (issuedBefore, kind, isUsed) = (entry.issuedBefore.millisecondsSince1970, entry.kind, true)
             kept = UInt32(clamping: entry.kept.advanced(byMilliseconds: 999).millisecondsSince1970 / 1000)
         }
 
-        package var entry: Entry {
+        var entry: Entry {
             Entry(
                 kind: kind,
                 issuedBefore: Timestamp(millisecondsSince1970: issuedBefore),
@@ -45,11 +45,11 @@ struct RevocationTable {
         }
     }
 
-    private var places = [Place()]
+    private var slots = [Slot()]
     private let seed: UInt64
     private let second: UInt64
     /// The number of subjects.
-    package private(set) var count = 0
+    private(set) var count = 0
 
     init(seed: UInt64) {
         self.seed = seed
@@ -57,61 +57,61 @@ struct RevocationTable {
     }
 
     /// Returns the time before which tokens must have been issued to be revoked; `nil` if the subject is not in the table.
-    package func issuedBefore(_ high: UInt64, _ low: UInt64) -> Timestamp? {
-        let place = places[find(high, low)]
-        return place.isUsed ? Timestamp(millisecondsSince1970: place.issuedBefore) : nil
+    func issuedBefore(high: UInt64, low: UInt64) -> Timestamp? {
+        let slot = slots[find(high: high, low: low)]
+        return slot.isUsed ? Timestamp(millisecondsSince1970: slot.issuedBefore) : nil
     }
 
     subscript(tag: SubjectTag) -> Entry? {
-        let place = places[find(tag.high, tag.low)]
-        return place.isUsed ? place.entry : nil
+        let slot = slots[find(high: tag.high, low: tag.low)]
+        return slot.isUsed ? slot.entry : nil
     }
 
     /// Stores the entry of a subject, in place of the one that it has.
-    package mutating func set(_ entry: Entry, for tag: SubjectTag) {
-        var index = find(tag.high, tag.low)
-        if !places[index].isUsed {
-            if (count + 1) * 4 > places.count * 3 {
-                rebuild(places.count * 2) { _ in true }
-                index = find(tag.high, tag.low)
+    mutating func set(_ entry: Entry, for tag: SubjectTag) {
+        var index = find(high: tag.high, low: tag.low)
+        if !slots[index].isUsed {
+            if (count + 1) * 4 > slots.count * 3 {
+                rebuild(to: slots.count * 2) { _ in true }
+                index = find(high: tag.high, low: tag.low)
             }
             count += 1
         }
-        places[index] = Place(tag.high, tag.low, entry)
+        slots[index] = Slot(high: tag.high, low: tag.low, entry: entry)
     }
 
     /// Removes the entries for which `isOver` is true. Returns how many.
-    package mutating func remove(where isOver: (Entry) -> Bool) -> Int {
-        let over = places.count { $0.isUsed && isOver($0.entry) }
+    mutating func remove(where isOver: (Entry) -> Bool) -> Int {
+        let over = slots.count { $0.isUsed && isOver($0.entry) }
         guard over > 0 else { return 0 }
-        var size = places.count
+        var size = slots.count
         while size > 1, (count - over) * 8 < size * 3 { size /= 2 }
-        rebuild(size) { !isOver($0) }
+        rebuild(to: size) { !isOver($0) }
         return over
     }
 
     /// The tags of all subjects, in no order.
-    package var tags: [SubjectTag] { places.lazy.filter(\.isUsed).map { SubjectTag(high: $0.high, low: $0.low) } }
+    var tags: [SubjectTag] { slots.lazy.filter(\.isUsed).map { SubjectTag(high: $0.high, low: $0.low) } }
 
     /// Returns the index of a subject's place, or of the free place where it belongs.
-    private func find(_ high: UInt64, _ low: UInt64) -> Int {
-        let mask = places.count - 1
+    private func find(high: UInt64, low: UInt64) -> Int {
+        let mask = slots.count - 1
         // Neither factor is known to a caller, who could otherwise make one of them zero for many ids.
         let product = (high ^ seed).multipliedFullWidth(by: low ^ second)
         var index = Int(truncatingIfNeeded: product.high ^ product.low) & mask
-        while places[index].isUsed, places[index].low != low || places[index].high != high {
+        while slots[index].isUsed, slots[index].low != low || slots[index].high != high {
             index = (index + 1) & mask
         }
         return index
     }
 
     /// Moves the entries that stay into a table of `size` places, a power of two with room for them.
-    private mutating func rebuild(_ size: Int, _ isKept: (Entry) -> Bool) {
-        let old = places
-        places = Array(repeating: Place(), count: size)
+    private mutating func rebuild(to size: Int, where isKept: (Entry) -> Bool) {
+        let old = slots
+        slots = Array(repeating: Slot(), count: size)
         count = 0
-        for place in old where place.isUsed && isKept(place.entry) {
-            places[find(place.high, place.low)] = place
+        for slot in old where slot.isUsed && isKept(slot.entry) {
+            slots[find(high: slot.high, low: slot.low)] = slot
             count += 1
         }
     }

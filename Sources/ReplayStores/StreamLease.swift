@@ -18,7 +18,7 @@ public protocol LeaseStore: Sendable {
     ///   - lease: The viewer, the session, and the end of its slot. An earlier end does not shorten a slot.
     ///   - now: The time of receipt.
     /// - Throws: ``ReplayStoreError`` if it is unknown whether the slot was taken.
-    func take(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome
+    func acquire(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome
 
     /// Frees the slot of a session.
     ///

@@ -11,9 +11,9 @@ final class UseShards: Sendable {
     private let shards: [Shard]
 
     private final class Shard: Sendable {
-        package let table: Mutex<UseTable>
+        let table: Mutex<UseTable>
 
-        package init(capacity: Int) { table = Mutex(UseTable(capacity: capacity)) }
+        init(capacity: Int) { table = Mutex(UseTable(capacity: capacity)) }
     }
 
     /// Creates shards for `capacity` uses, at least 1, and allocates all their memory.
@@ -27,10 +27,10 @@ final class UseShards: Sendable {
     }
 
     /// The number of stored uses, including those that can be deleted.
-    package var count: Int { shards.reduce(0) { $0 + $1.table.withLock { $0.count } } }
+    var count: Int { shards.reduce(0) { $0 + $1.table.withLock { $0.count } } }
 
     /// Records a use if its token or grant has one left.
-    package func record(
+    func record(
         _ fingerprint: SHA256Digest,
         playback: UInt64? = nil,
         forgettable until: Timestamp,

@@ -19,7 +19,7 @@ struct UseTable {
     /// The time after which a use can be deleted, in seconds since 1970, rounded up; 0 for a free place. Valid until 2106.
     private var forgettable: [UInt32]
     private let limit: Int
-    package private(set) var count = 0
+    private(set) var count = 0
     /// The place at which the next incremental deletion begins.
     private var hand = 0
     /// The time before which no use can be deleted, after a sweep that made no room.
@@ -33,16 +33,16 @@ struct UseTable {
     /// - Parameter capacity: The maximum number of uses, at least 1.
     init(capacity: Int) {
         limit = capacity
-        let places = capacity + capacity / 5 + 1
-        fingerprints = [UInt64](repeating: 0, count: 4 * places)
-        playbacks = [UInt64](repeating: 0, count: places)
-        forgettable = [UInt32](repeating: 0, count: places)
+        let size = capacity + capacity / 5 + 1
+        fingerprints = [UInt64](repeating: 0, count: 4 * size)
+        playbacks = [UInt64](repeating: 0, count: size)
+        forgettable = [UInt32](repeating: 0, count: size)
     }
 
-    private var places: Int { forgettable.count }
+    private var size: Int { forgettable.count }
 
     /// Records a use if the token has one left.
-    package mutating func record(
+    mutating func record(
         _ fingerprint: TokenFingerprint,
         playback: UInt64?,
         forgettable until: Timestamp,
@@ -52,52 +52,52 @@ struct UseTable {
         let seconds = Self.seconds(now, roundedUp: false)
         forgetSome(at: seconds)
         let fingerprint = fingerprint.quarters
-        var place = home(fingerprint)
+        var index = home(fingerprint)
         var uses = 0
-        while forgettable[place] != 0 {
-            if holds(place, fingerprint) {
-                if let playback, playbacks[place] == playback { return .repeated }
+        while forgettable[index] != 0 {
+            if holds(at: index, fingerprint: fingerprint) {
+                if let playback, playbacks[index] == playback { return .repeated }
                 uses += 1
             }
-            place = next(place)
+            index = next(index)
         }
         let until = max(Self.seconds(until, roundedUp: true), 1)
         guard uses < maximumUses, until > forgotten else { return .usedUp }
         if count >= limit {
             guard makeRoom(at: seconds) else { return .full }
-            place = home(fingerprint)
-            while forgettable[place] != 0 { place = next(place) }
+            index = home(fingerprint)
+            while forgettable[index] != 0 { index = next(index) }
         }
-        store(fingerprint, playback ?? 0, until, at: place)
+        store(fingerprint, playback: playback ?? 0, until: until, at: index)
         count += 1
         return .recorded
     }
 
-    private mutating func store(_ fingerprint: Quarters, _ playback: UInt64, _ until: UInt32, at place: Int) {
-        fingerprints[4 * place] = fingerprint.0
-        fingerprints[4 * place + 1] = fingerprint.1
-        fingerprints[4 * place + 2] = fingerprint.2
-        fingerprints[4 * place + 3] = fingerprint.3
-        playbacks[place] = playback
-        forgettable[place] = until
+    private mutating func store(_ fingerprint: Quarters, playback: UInt64, until: UInt32, at index: Int) {
+        fingerprints[4 * index] = fingerprint.0
+        fingerprints[4 * index + 1] = fingerprint.1
+        fingerprints[4 * index + 2] = fingerprint.2
+        fingerprints[4 * index + 3] = fingerprint.3
+        playbacks[index] = playback
+        forgettable[index] = until
     }
 
     private typealias Quarters = (UInt64, UInt64, UInt64, UInt64)
 
-    private func fingerprint(_ place: Int) -> Quarters {
-        (fingerprints[4 * place], fingerprints[4 * place + 1], fingerprints[4 * place + 2], fingerprints[4 * place + 3])
+    private func fingerprint(_ index: Int) -> Quarters {
+        (fingerprints[4 * index], fingerprints[4 * index + 1], fingerprints[4 * index + 2], fingerprints[4 * index + 3])
     }
 
-    private func holds(_ place: Int, _ wanted: Quarters) -> Bool { fingerprint(place) == wanted }
+    private func holds(at index: Int, fingerprint wanted: Quarters) -> Bool { fingerprint(index) == wanted }
 
     /// Returns the first place for a fingerprint. Any part of a digest is evenly distributed; the first quarter chose the
     /// shard.
-    private func home(_ fingerprint: Quarters) -> Int { Int(fingerprint.1 % UInt64(places)) }
+    private func home(_ fingerprint: Quarters) -> Int { Int(fingerprint.1 % UInt64(size)) }
 
-    private func next(_ place: Int) -> Int { place + 1 == places ? 0 : place + 1 }
+    private func next(_ index: Int) -> Int { index + 1 == size ? 0 : index + 1 }
 
     /// Returns the number of steps from one place to another.
-    private func distance(_ start: Int, _ end: Int) -> Int { end >= start ? end - start : end + places - start }
+    private func distance(from start: Int, to end: Int) -> Int { end >= start ? end - start : end + size - start }
 
     // MARK: Forgetting
 
@@ -115,32 +115,32 @@ struct UseTable {
     /// Deletes expired uses in all places, unless that is known to make no room.
     private mutating func makeRoom(at now: UInt32) -> Bool {
         guard now >= fullUntil else { return false }
-        var place = 0
-        while place < places {
-            if isForgettable(place, at: now) { forget(place) } else { place += 1 }
+        var index = 0
+        while index < size {
+            if isForgettable(index, at: now) { forget(index) } else { index += 1 }
         }
         guard count >= limit else { return true }
         fullUntil = (forgettable.lazy.filter { $0 != 0 }.min() ?? now) &+ 1
         return false
     }
 
-    private func isForgettable(_ place: Int, at now: UInt32) -> Bool {
-        forgettable[place] != 0 && forgettable[place] < now
+    private func isForgettable(_ index: Int, at now: UInt32) -> Bool {
+        forgettable[index] != 0 && forgettable[index] < now
     }
 
-    private mutating func forget(_ place: Int) {
-        forgotten = max(forgotten, forgettable[place])
-        remove(place)
+    private mutating func forget(_ index: Int) {
+        forgotten = max(forgotten, forgettable[index])
+        remove(index)
     }
 
     /// Frees a place and closes the gap, so that later uses can still be found from their home.
-    private mutating func remove(_ place: Int) {
-        var gap = place
-        var following = next(place)
+    private mutating func remove(_ index: Int) {
+        var gap = index
+        var following = next(index)
         while forgettable[following] != 0 {
             let home = home(fingerprint(following))
-            if distance(home, following) >= distance(gap, following) {
-                store(fingerprint(following), playbacks[following], forgettable[following], at: gap)
+            if distance(from: home, to: following) >= distance(from: gap, to: following) {
+                store(fingerprint(following), playback: playbacks[following], until: forgettable[following], at: gap)
                 gap = following
             }
             following = next(following)

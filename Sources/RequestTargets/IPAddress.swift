@@ -24,7 +24,7 @@ public struct IPAddress: Hashable, Sendable {
         let isIPv6 = bytes.firstIndex(of: UInt8(ascii: ":"), from: 0) != nil
         var address: [16 of UInt8] = .init(repeating: 0)
         var characters: [46 of CChar] = .init(repeating: 0)
-        for place in bytes.indices { characters[place] = CChar(truncatingIfNeeded: bytes[place]) }
+        for index in bytes.indices { characters[index] = CChar(truncatingIfNeeded: bytes[index]) }
         var target = address.mutableSpan
         let isParsed = unsafe characters.span.withUnsafeBufferPointer { text in
             unsafe target.withUnsafeMutableBytes { target in
@@ -34,7 +34,7 @@ public struct IPAddress: Hashable, Sendable {
         }
         guard isParsed else { return nil }
         var number: UInt128 = 0
-        for place in 0..<(isIPv6 ? 16 : 4) { number = number << 8 | UInt128(address[place]) }
+        for index in 0..<(isIPv6 ? 16 : 4) { number = number << 8 | UInt128(address[index]) }
         self.number = isIPv6 ? number : Self.mapped | number
     }
 
@@ -58,7 +58,7 @@ public struct IPAddress: Hashable, Sendable {
         // A short prefix of IPv6 does not cover all of IPv4.
         guard isIPv4 == self.isIPv4 || !isIPv4 && length >= 96 else { return false }
         var wanted: UInt128 = 0
-        for place in 0..<size / 8 { wanted = wanted << 8 | UInt128(place < prefix.count ? prefix[place] : 0) }
+        for index in 0..<size / 8 { wanted = wanted << 8 | UInt128(index < prefix.count ? prefix[index] : 0) }
         if isIPv4 { wanted |= Self.mapped }
         let bits = isIPv4 ? length + 96 : length
         guard bits > 0 else { return true }
@@ -72,12 +72,12 @@ extension IPAddress {
         if isIPv4 { return bytes.map { String($0) }.joined(separator: ".") }
         let groups = (0..<8).map { UInt16(truncatingIfNeeded: number >> UInt128(112 - 16 * $0)) }
         var longest = 0..<0
-        var place = 0
-        while place < 8 {
-            var end = place
+        var index = 0
+        while index < 8 {
+            var end = index
             while end < 8, groups[end] == 0 { end += 1 }
-            if end - place > max(1, longest.count) { longest = place..<end }
-            place = max(end, place + 1)
+            if end - index > max(1, longest.count) { longest = index..<end }
+            index = max(end, index + 1)
         }
         func joined(_ part: ArraySlice<UInt16>) -> String { part.map { String($0, radix: 16) }.joined(separator: ":") }
         if longest.isEmpty { return joined(groups[...]) }

@@ -43,44 +43,46 @@ public struct PackageAttribute: Hashable, Sendable {
     public func cut(_ target: Substring) -> Cut {
         let bytes = target.utf8.span
         let name = name.utf8.span
-        guard Self.hasAttribute(name, bytes) else { return Cut(target: target, packages: []) }
+        guard Self.hasAttribute(named: name, in: bytes) else { return Cut(target: target, packages: []) }
         var rest: [UInt8] = []
         var packages: [Substring] = []
-        var place = 0
-        while place < bytes.count {
-            let byte = bytes[place]
-            place += 1
+        var position = 0
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += 1
             rest.append(byte)
             // What was kept may form an attribute with the characters behind one that was removed.
-            guard byte == UInt8(ascii: "="), Self.endsAttribute(rest.span, rest.count - 1, name) else { continue }
-            let start = place
-            while place < bytes.count, bytes[place].isOfJWT { place += 1 }
-            let package = Substring(String(copying: bytes.extracting(start..<place)))
+            guard byte == UInt8(ascii: "="), Self.endsAttribute(in: rest.span, at: rest.count - 1, named: name) else {
+                continue
+            }
+            let start = position
+            while position < bytes.count, bytes[position].isOfJWT { position += 1 }
+            let package = Substring(String(copying: bytes.extracting(start..<position)))
             if !package.isEmpty, !packages.contains(where: { $0.utf8.elementsEqual(package.utf8) }) {
                 packages.append(package)
             }
             rest.removeLast(name.count + 1)
-            if place < bytes.count, bytes[place].isSubDelimiter { place += 1 } else { rest.removeLast() }
+            if position < bytes.count, bytes[position].isSubDelimiter { position += 1 } else { rest.removeLast() }
         }
         if rest.first != UInt8(ascii: "/") { rest.insert(UInt8(ascii: "/"), at: 0) }
         return Cut(target: Substring(decoding: rest, as: UTF8.self), packages: packages)
     }
 
     /// True if there is an attribute in the bytes.
-    private static func hasAttribute(_ name: Span<UInt8>, _ bytes: Span<UInt8>) -> Bool {
-        var place = 0
-        while let found = bytes.firstIndex(of: UInt8(ascii: "="), from: place) {
-            if endsAttribute(bytes, found, name) { return true }
-            place = found + 1
+    private static func hasAttribute(named name: Span<UInt8>, in bytes: Span<UInt8>) -> Bool {
+        var position = 0
+        while let found = bytes.firstIndex(of: UInt8(ascii: "="), from: position) {
+            if endsAttribute(in: bytes, at: found, named: name) { return true }
+            position = found + 1
         }
         return false
     }
 
     /// True if the name and a reserved character stand before the equals sign at a place.
-    private static func endsAttribute(_ bytes: Span<UInt8>, _ place: Int, _ name: Span<UInt8>) -> Bool {
-        guard place > name.count else { return false }
-        let start = place - name.count
-        return bytes[start - 1].isReserved && bytes.extracting(start..<place).hasSameBytes(as: name)
+    private static func endsAttribute(in bytes: Span<UInt8>, at position: Int, named name: Span<UInt8>) -> Bool {
+        guard position > name.count else { return false }
+        let start = position - name.count
+        return bytes[start - 1].isReserved && bytes.extracting(start..<position).hasSameBytes(as: name)
     }
 
     /// Returns a target with a package as the last parameter of its query.

@@ -128,21 +128,22 @@ package struct ParsedTarget: Sendable {
 extension Span<UInt8> {
     /// True if there is a space, a control character, a `#`, or U+FFFD.
     fileprivate var hasForbiddenByte: Bool {
-        var place = 0
+        var position = 0
         // Permitted text contains no such byte, so it is checked 32 bytes at a time, and looked into only if there may be one.
         unsafe withUnsafeBytes { bytes in
             var found = SIMD4<UInt64>.zero
-            while place + 32 <= bytes.count {
-                found |= unsafe bytes.loadUnaligned(fromByteOffset: place, as: SIMD4<UInt64>.self).forbiddenBytes
-                place += 32
+            while position + 32 <= bytes.count {
+                found |= unsafe bytes.loadUnaligned(fromByteOffset: position, as: SIMD4<UInt64>.self).forbiddenBytes
+                position += 32
             }
-            if found & SIMD4(repeating: 0x8080_8080_8080_8080) != .zero { place = 0 }
+            if found & SIMD4(repeating: 0x8080_8080_8080_8080) != .zero { position = 0 }
         }
-        while place < count {
-            switch self[place] {
+        while position < count {
+            switch self[position] {
             case 0...0x20, 0x7F, UInt8(ascii: "#"): return true
-            case 0xEF where place + 2 < count && self[place + 1] == 0xBF && self[place + 2] == 0xBD: return true
-            default: place += 1
+            case 0xEF where position + 2 < count && self[position + 1] == 0xBF && self[position + 2] == 0xBD:
+                return true
+            default: position += 1
             }
         }
         return false

@@ -31,7 +31,7 @@ public struct RequestURI: Hashable, Sendable {
         public var defaultPort: UInt16 { self == .http ? 80 : 443 }
 
         /// The scheme with what stands before the host.
-        fileprivate var start: String { self == .http ? "http://" : "https://" }
+        package var start: String { self == .http ? "http://" : "https://" }
     }
 
     /// The accepted spellings of a path.
@@ -69,7 +69,7 @@ public struct RequestURI: Hashable, Sendable {
     /// Creates the URI of a request whose authority is parsed; `nil` if its target has no normal form.
     package init?(_ target: Substring, scheme: Scheme?, parsed authority: URIAuthority?, form: Form) {
         let host = authority?.host
-        guard let parts = NormalTarget(target, form) else { return nil }
+        guard let parts = NormalTarget(target, form: form) else { return nil }
         self.scheme = scheme
         self.host = host
         // Without an authority a port that is not the default one may have been left out.
@@ -93,27 +93,15 @@ public struct RequestURI: Hashable, Sendable {
         guard let query, let start = withoutQuery else { return nil }
         return query.isEmpty ? start : "\(start)?\(query)"
     }
-
-    /// Calls `body` with the pieces of the whole URI in turn, until it returns false. Returns false if it did, or if scheme,
-    /// host or query is unknown.
-    package func forEachPiece(_ body: (Span<UInt8>) -> Bool) -> Bool {
-        guard let scheme, let host, let query else { return false }
-        guard body(scheme.start.utf8.span), body(host.utf8.span) else { return false }
-        if let port, !hasDefaultPort {
-            guard body(":\(port)".utf8.span) else { return false }
-        }
-        guard body(path.utf8.span) else { return false }
-        return query.isEmpty || body("?".utf8.span) && body(query.utf8.span)
-    }
 }
 
 /// The path and the query of a target in normal form.
 struct NormalTarget {
-    package let path: Substring
-    package let query: Substring?
+    let path: Substring
+    let query: Substring?
 
     /// Brings a target to normal form. A target that has it already is not copied.
-    init?(_ target: Substring, _ form: RequestURI.Form) {
+    init?(_ target: Substring, form: RequestURI.Form) {
         let bytes = target.utf8.span
         guard bytes.count <= RequestURI.maximumSize, bytes.count > 0, bytes[0] == UInt8(ascii: "/") else { return nil }
         let (pathEnd, end) = Self.plainLengths(bytes)
@@ -133,7 +121,7 @@ struct NormalTarget {
             }
             return
         }
-        guard let normal = Self.normalPath(bytes, form) else { return nil }
+        guard let normal = Self.normalPath(of: bytes, form: form) else { return nil }
         path = normal
         let mark = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0)
         query = mark.map { Self.normalQuery(bytes.extracting(($0 + 1)...)) } ?? ""
@@ -145,29 +133,29 @@ struct NormalTarget {
         if URIPath.isPlain(bytes) { return (bytes.count, bytes.count) }
         // Read once: each access to them asks whether they were made.
         let (inPath, inQuery) = (plainInPath, plainInQuery)
-        var place = 0
+        var position = 0
         var previous: UInt8 = 0
-        while place < bytes.count {
-            let byte = bytes[place]
+        while position < bytes.count {
+            let byte = bytes[position]
             // Most are letters and digits.
             if !byte.isASCIIAlphanumeric {
                 if byte == UInt8(ascii: "?") { break }
-                guard inPath.contains(byte) else { return (nil, place) }
+                guard inPath.contains(byte) else { return (nil, position) }
                 // No dot and no slash may follow a slash.
                 if previous == UInt8(ascii: "/"), byte == UInt8(ascii: "/") || byte == UInt8(ascii: ".") {
-                    return (nil, place)
+                    return (nil, position)
                 }
             }
             previous = byte
-            place += 1
+            position += 1
         }
-        let path = place
-        while place < bytes.count, inQuery.contains(bytes[place]) { place += 1 }
-        return (path, place)
+        let path = position
+        while position < bytes.count, inQuery.contains(bytes[position]) { position += 1 }
+        return (path, position)
     }
 
     /// Returns the normal form of the path at the start of a target; `nil` if it has none.
-    private static func normalPath(_ bytes: Span<UInt8>, _ form: RequestURI.Form) -> Substring? {
+    private static func normalPath(of bytes: Span<UInt8>, form: RequestURI.Form) -> Substring? {
         do throws(URIPath.Fault) {
             let decoded = try URIPath.decode(bytes)
             guard String(validating: decoded, as: UTF8.self) != nil else { return nil }

@@ -49,7 +49,7 @@ private struct SegmentIterator {
         position = path.isEmpty ? path.endIndex : path.utf8.index(after: path.startIndex)
     }
 
-    package mutating func next() -> (text: Substring, isLast: Bool)? {
+    mutating func next() -> (text: Substring, isLast: Bool)? {
         guard !isDone else { return nil }
         let rest = path.utf8[position...]
         let end = rest.firstIndex(of: UInt8(ascii: "/")) ?? path.endIndex
@@ -66,10 +66,10 @@ extension Substring {
         if bytes.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil { return true }
         // Every path begins with a slash.
         var slash: Int? = 0
-        while let place = slash, place < bytes.count {
-            let rest = bytes.extracting((place + 1)...)
+        while let index = slash, index < bytes.count {
+            let rest = bytes.extracting((index + 1)...)
             for prefix in prefixes where rest.hasPrefix(prefix.utf8.span) { return true }
-            slash = bytes.firstIndex(of: UInt8(ascii: "/"), from: place + 1)
+            slash = bytes.firstIndex(of: UInt8(ascii: "/"), from: index + 1)
         }
         return false
     }

@@ -53,14 +53,14 @@ package struct SPOPActions {
     /// Appends encoded actions, of which `body` writes exactly `size` bytes.
     ///
     /// - Returns: False if they do not fit; nothing is appended then.
-    package mutating func append(_ size: Int, _ body: (inout ByteWriter) -> Void) -> Bool {
+    package mutating func append(size: Int, body: (inout ByteWriter) -> Void) -> Bool {
         guard !isFull, writer.count + size <= limit else { return false }
         body(&writer)
         return true
     }
 
     /// Sets a variable to a truth value.
-    package mutating func set(_ name: StaticString, _ value: Bool) {
+    package mutating func set(_ name: StaticString, to value: Bool) {
         set(name, atMost: 1) { writer in
             writer.write(value ? 17 as UInt8 : 1)
             return true
@@ -68,7 +68,7 @@ package struct SPOPActions {
     }
 
     /// Sets a variable to a number.
-    package mutating func set(_ name: StaticString, _ value: Int64) {
+    package mutating func set(_ name: StaticString, to value: Int64) {
         set(name, atMost: 11) { writer in
             writer.write(4 as UInt8)
             writer.write(spopNumber: UInt64(bitPattern: value))
@@ -77,7 +77,7 @@ package struct SPOPActions {
     }
 
     /// Sets a variable to a text of at most `limit` bytes that `body` writes; an empty one is not set.
-    package mutating func set(_ name: StaticString, atMost limit: Int, _ body: (inout ByteWriter) -> Void) {
+    package mutating func set(_ name: StaticString, atMost limit: Int, body: (inout ByteWriter) -> Void) {
         set(name, atMost: 11 + limit) { writer in
             writer.write(8 as UInt8)
             // The room for the length of the largest text; that of the text itself may be shorter.
@@ -93,7 +93,7 @@ package struct SPOPActions {
     }
 
     /// Sets a variable to a value of at most `size` bytes that `value` writes; `value` returns false to leave it out.
-    private mutating func set(_ name: StaticString, atMost size: Int, _ value: (inout ByteWriter) -> Bool) {
+    private mutating func set(_ name: StaticString, atMost size: Int, value: (inout ByteWriter) -> Bool) {
         guard !isFull else { return }
         let start = writer.count
         guard writer.room >= 13 + name.utf8CodeUnitCount + size else {
@@ -126,7 +126,7 @@ package struct SPOPOutput {
     package var count: Int { isEmpty ? 0 : buffer.readableBytes }
 
     /// Takes the gathered bytes. A buffer of ordinary size is kept for the next frames.
-    package mutating func take() -> ByteBuffer {
+    package mutating func drain() -> ByteBuffer {
         if isEmpty { return ByteBuffer() }
         isEmpty = true
         guard buffer.capacity > Self.keptCapacity else { return buffer }
@@ -155,7 +155,7 @@ package struct SPOPOutput {
     /// Writes an acknowledgement.
     ///
     /// - Parameter limit: The most bytes of a frame, without its length.
-    package mutating func acknowledge(_ id: SPOPFrame.ID, limit: Int, _ answer: some SPOPAnswer) {
+    package mutating func acknowledge(_ id: SPOPFrame.ID, limit: Int, with answer: some SPOPAnswer) {
         begin()
         SPOPActions.writeFrame(of: id, to: &buffer, limit: limit) { answer.write(into: &$0) }
     }

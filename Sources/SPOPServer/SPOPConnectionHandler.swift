@@ -52,7 +52,7 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
 
     package init(
         _ service: Handled,
-        _ limits: SPOPLimits,
+        limits: SPOPLimits,
         budget: ByteBudget,
         onEnd: @escaping @Sendable (SPOPEnd) -> Void
     ) {
@@ -96,7 +96,7 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isOver else { return }
         var bytes = unwrapInboundIn(data)
-        guard keep(bytes.readableBytes) else { return disconnect(.resources, context) }
+        guard reserve(bytes.readableBytes) else { return disconnect(with: .resources, in: context) }
         if input.readableBytes == 0 {
             input = bytes
         } else {
@@ -149,8 +149,8 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
         while !isOver, outstanding < outstandingLimit, context.channel.isWritable {
             do throws(SPOPStatus) {
                 guard let frame = try nextFrame() else { break }
-                try receive(SPOPFrame(frame.readableBytesUInt8Span), context)
-            } catch { disconnect(error, context) }
+                try receive(SPOPFrame(frame.readableBytesUInt8Span), in: context)
+            } catch { disconnect(with: error, in: context) }
             if output.count >= Self.outputLimit { flush(context) }
         }
         unfinished = unfinished.settled(with: budget)
@@ -158,13 +158,13 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
             input = ByteBuffer()
             return
         }
-        guard keep(input.readableBytes) else { return disconnect(.resources, context) }
+        guard reserve(input.readableBytes) else { return disconnect(with: .resources, in: context) }
         finishIfDrained(context)
         expectNextStep(context)
     }
 
     /// Counts input that is not processed, and returns false if the budget has no room for it.
-    private func keep(_ count: Int) -> Bool {
+    private func reserve(_ count: Int) -> Bool {
         guard let sum = unfinished.adding(count, from: budget) else { return false }
         unfinished = sum
         return true
@@ -183,7 +183,7 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
         return input.readSlice(length: Int(length))
     }
 
-    private func receive(_ frame: borrowing SPOPFrame, _ context: ChannelHandlerContext) throws(SPOPStatus) {
+    private func receive(_ frame: borrowing SPOPFrame, in context: ChannelHandlerContext) throws(SPOPStatus) {
         switch frame.kind {
         case .helloOfHAProxy where terms == nil: try greet(SPOPHello(frame, limit: limits.frameSize))
         case .notify where terms != nil: try receive(notification: frame, context)
@@ -205,28 +205,28 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
 
     private func receive(notification frame: borrowing SPOPFrame, _ context: ChannelHandlerContext) throws(SPOPStatus) {
         guard let messages = SPOPMessages(frame.payload), let connection else { throw .invalid }
-        switch service.answer(messages, connection) {
-        case .now(let answer): acknowledge(frame.id, answer)
-        case .later(let answer): wait(for: answer, frame.id, context)
+        switch service.reply(to: messages, on: connection) {
+        case .now(let answer): acknowledge(frame.id, with: answer)
+        case .later(let answer): wait(for: answer, id: frame.id, in: context)
         case .last(let answer):
-            acknowledge(frame.id, answer)
-            disconnect(.normal, context)
+            acknowledge(frame.id, with: answer)
+            disconnect(with: .normal, in: context)
         }
     }
 
-    private func wait(for answer: Awaited<Handled.Answer>, _ id: SPOPFrame.ID, _ context: ChannelHandlerContext) {
+    private func wait(for answer: Awaited<Handled.Answer>, id: SPOPFrame.ID, in context: ChannelHandlerContext) {
         outstanding += 1
         let loop = context.eventLoop
         let executor = executor ?? EventLoopExecutor(loop)
         self.executor = executor
         let this = NIOLoopBound(self, eventLoop: loop)
-        answer.deliver(on: loop, executor) { this.value.complete($0, id) }
+        answer.deliver(on: loop, executor: executor) { this.value.complete($0, for: id) }
     }
 
-    private func complete(_ answer: Handled.Answer, _ id: SPOPFrame.ID) {
+    private func complete(_ answer: Handled.Answer, for id: SPOPFrame.ID) {
         outstanding -= 1
         guard let context, context.channel.isActive, !isOver else { return }
-        acknowledge(id, answer)
+        acknowledge(id, with: answer)
         resume(context)
         if isInputClosed, outstanding == 0, !isOver {
             isOver = true
@@ -234,14 +234,14 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
         }
     }
 
-    private func acknowledge(_ id: SPOPFrame.ID, _ answer: Handled.Answer) {
-        output.acknowledge(id, limit: terms?.frameSize ?? SPOPHello.minimumFrameSize, answer)
+    private func acknowledge(_ id: SPOPFrame.ID, with answer: Handled.Answer) {
+        output.acknowledge(id, limit: terms?.frameSize ?? SPOPHello.minimumFrameSize, with: answer)
     }
 
     // MARK: The end
 
     /// Ends the connection by a frame that tells why.
-    private func disconnect(_ status: SPOPStatus, _ context: ChannelHandlerContext) {
+    private func disconnect(with status: SPOPStatus, in context: ChannelHandlerContext) {
         guard !isOver else { return }
         onEnd(SPOPEnd(isByAgent: true, status: UInt64(status.rawValue)))
         output.write(disconnect: status)
@@ -250,19 +250,19 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
 
     /// Ends the connection at shutdown, if no notification is on its way as far as is known.
     private func finishIfDrained(_ context: ChannelHandlerContext) {
-        if isDraining, outstanding == 0, input.readableBytes == 0 { disconnect(.normal, context) }
+        if isDraining, outstanding == 0, input.readableBytes == 0 { disconnect(with: .normal, in: context) }
     }
 
     private func flush(_ context: ChannelHandlerContext) {
         if isFinishing { return }
         if !isOver {
-            if output.count > 0 { context.writeAndFlush(wrapOutboundOut(output.take()), promise: nil) }
+            if output.count > 0 { context.writeAndFlush(wrapOutboundOut(output.drain()), promise: nil) }
             return
         }
         isFinishing = true
         deadline?.expect(within: limits.frame)
         let written = context.eventLoop.makePromise(of: Void.self)
-        context.writeAndFlush(wrapOutboundOut(output.take()), promise: written)
+        context.writeAndFlush(wrapOutboundOut(output.drain()), promise: written)
         written.futureResult.assumeIsolated().whenComplete { _ in self.close() }
     }
 

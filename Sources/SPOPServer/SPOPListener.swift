@@ -19,9 +19,9 @@ package struct SPOPListener: Service {
     ///   - onListening: Is told where it listens, once it does.
     package init(
         _ settings: ListenerSettings,
-        _ service: some SPOPService,
+        service: some SPOPService,
         group: any EventLoopGroup,
-        places: ConnectionPlaces,
+        places: ConnectionLimit,
         budget: ByteBudget,
         onEnd: @escaping @Sendable (SPOPEnd) -> Void,
         onListening: @escaping @Sendable (ListenerAddress) -> Void
@@ -30,14 +30,14 @@ package struct SPOPListener: Service {
         listener = SocketListener(
             settings,
             group: group,
-            places: places,
+            connectionLimit: places,
             // Notifications follow each other on few connections.
             receiveBuffers: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 4096, maximum: 32768),
             onListening: onListening
         ) { channel in
             let pipeline = channel.pipeline.syncOperations
             try tls?.addHandler(to: pipeline)
-            try pipeline.addHandler(SPOPConnectionHandler(service, limits, budget: budget, onEnd: onEnd))
+            try pipeline.addHandler(SPOPConnectionHandler(service, limits: limits, budget: budget, onEnd: onEnd))
         }
     }
 

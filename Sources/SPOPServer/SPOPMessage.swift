@@ -35,7 +35,7 @@ package struct SPOPMessage: ~Escapable {
     private var count: UInt8
 
     @_lifetime(copy name, copy rest)
-    private init(_ name: Span<UInt8>, _ rest: consuming SPOPReader, count: UInt8) {
+    private init(name: Span<UInt8>, rest: consuming SPOPReader, count: UInt8) {
         self.name = name
         self.rest = rest
         self.count = count
@@ -48,7 +48,7 @@ package struct SPOPMessage: ~Escapable {
         guard let name = reader.string(), let count = reader.byte() else { return nil }
         let arguments = copy reader
         for _ in 0..<count { guard reader.string() != nil, reader.value() != nil else { return nil } }
-        return SPOPMessage(name, arguments, count: count)
+        return SPOPMessage(name: name, rest: arguments, count: count)
     }
 
     /// Returns the next argument; `nil` after the last one.
@@ -57,7 +57,7 @@ package struct SPOPMessage: ~Escapable {
     package mutating func next() -> Argument? {
         guard count > 0, let name = rest.string(), let value = rest.value() else { return nil }
         count -= 1
-        return Argument(name, value)
+        return Argument(name: name, value: value)
     }
 
     /// An argument of a message. Its name may be empty.
@@ -66,7 +66,7 @@ package struct SPOPMessage: ~Escapable {
         package let value: SPOPReader.Value
 
         @_lifetime(copy name, copy value)
-        init(_ name: Span<UInt8>, _ value: consuming SPOPReader.Value) {
+        init(name: Span<UInt8>, value: consuming SPOPReader.Value) {
             self.name = name
             self.value = value
         }

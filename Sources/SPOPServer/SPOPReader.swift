@@ -7,21 +7,21 @@ internal import Encodings
 /// `nil` if the bytes end too early or are malformed, and then the rest is of no use.
 package struct SPOPReader: ~Escapable {
     private let bytes: Span<UInt8>
-    private var place = 0
+    private var position = 0
 
     /// Creates a reader of `bytes`.
     @_lifetime(copy bytes)
     package init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
     /// True if no bytes are left.
-    package var isAtEnd: Bool { place == bytes.count }
+    package var isAtEnd: Bool { position == bytes.count }
 
     /// Reads one byte.
     @_lifetime(self: copy self)
     package mutating func byte() -> UInt8? {
-        guard place < bytes.count else { return nil }
-        defer { place += 1 }
-        return bytes[place]
+        guard position < bytes.count else { return nil }
+        defer { position += 1 }
+        return bytes[position]
     }
 
     /// Reads a number of 32 bits in network byte order.
@@ -31,10 +31,10 @@ package struct SPOPReader: ~Escapable {
     @_lifetime(self: copy self)
     private mutating func integer<Number: FixedWidthInteger>() -> Number? {
         let size = Number.bitWidth / 8
-        guard bytes.count - place >= size else { return nil }
+        guard bytes.count - position >= size else { return nil }
         var number = 0 as Number
-        for index in place..<place + size { number = number << 8 | Number(truncatingIfNeeded: bytes[index]) }
-        place += size
+        for index in position..<position + size { number = number << 8 | Number(truncatingIfNeeded: bytes[index]) }
+        position += size
         return number
     }
 
@@ -62,10 +62,10 @@ package struct SPOPReader: ~Escapable {
     @_lifetime(copy self)
     @_lifetime(self: copy self)
     package mutating func string() -> Span<UInt8>? {
-        guard let length = number(), length <= UInt64(bytes.count - place) else { return nil }
-        let start = place
-        place += Int(length)
-        return bytes.extracting(start..<place)
+        guard let length = number(), length <= UInt64(bytes.count - position) else { return nil }
+        let start = position
+        position += Int(length)
+        return bytes.extracting(start..<position)
     }
 
     /// Reads a string as text. Bytes that are not UTF-8 are replaced by U+FFFD.

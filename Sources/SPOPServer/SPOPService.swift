@@ -9,7 +9,7 @@ package protocol SPOPService: Sendable {
     associatedtype Answer: SPOPAnswer
 
     /// Answers the messages of a notification, on the event loop of its connection.
-    func answer(_ messages: consuming SPOPMessages, _ connection: HTTPConnection) -> SPOPReply<Answer>
+    func reply(to messages: consuming SPOPMessages, on connection: HTTPConnection) -> SPOPReply<Answer>
 }
 
 /// An answer to a notification.

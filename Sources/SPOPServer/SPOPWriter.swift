@@ -60,7 +60,7 @@ extension ByteBuffer {
     }
 
     /// Appends a frame with its length; `body` appends the payload.
-    package mutating func writeSPOP(_ type: SPOPFrame.Kind, of id: SPOPFrame.ID, _ body: (inout ByteBuffer) -> Void) {
+    package mutating func writeSPOP(_ type: SPOPFrame.Kind, of id: SPOPFrame.ID, body: (inout ByteBuffer) -> Void) {
         let start = writerIndex
         write(atMost: 29) { $0.write(headOf: type, id) }
         body(&self)

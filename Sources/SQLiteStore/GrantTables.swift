@@ -19,7 +19,7 @@ internal import Platform
         // MARK: Leases
 
         /// Takes a slot for a session, or prolongs the one that it has.
-        package func take(_ lease: StreamLease, at now: Timestamp) throws -> LeaseOutcome {
+        func acquire(_ lease: StreamLease, at now: Timestamp) throws -> LeaseOutcome {
             let (session, viewer) = (Data(lease.session.bytes), Data(lease.key.digest.bytes))
             let ends = lease.ends(at: now).millisecondsSince1970
             try database.cachedStatement(
@@ -44,7 +44,7 @@ internal import Platform
         }
 
         /// Frees the slot of a session. Returns true if it had one that had not ended.
-        package func free(_ session: SessionID, at now: Timestamp) throws -> Bool {
+        func free(_ session: SessionID, at now: Timestamp) throws -> Bool {
             let statement = try database.cachedStatement(sql: "DELETE FROM lease WHERE session = ? RETURNING expires")
             let expires = try Int64.fetchAll(statement, arguments: [Data(session.bytes)]).first
             return expires.map { $0 > now.millisecondsSince1970 } ?? false
@@ -53,7 +53,7 @@ internal import Platform
         // MARK: Grants
 
         /// Records a grant unless it was recorded before, or can have been deleted.
-        package func insert(_ identity: SHA256Digest, until expires: Timestamp) throws -> GrantUseOutcome {
+        func insert(_ identity: SHA256Digest, until expires: Timestamp) throws -> GrantUseOutcome {
             try database.cachedStatement(
                 sql: """
                     INSERT INTO grantUse (identity, forgettable)
@@ -68,7 +68,7 @@ internal import Platform
 
         /// Records a change. Its number is higher than all before, and transactions are written one after another: a reader
         /// that has seen a number has seen all lower ones.
-        package func note(_ record: RevocationRecord, at now: Timestamp) throws {
+        func note(_ record: RevocationRecord, at now: Timestamp) throws {
             let last = try Int64.fetchOne(
                 try database.cachedStatement(sql: "UPDATE lastChange SET number = number + 1 RETURNING number")
             )
@@ -91,7 +91,7 @@ internal import Platform
         }
 
         /// Notes that the revocation of a subject was lifted. Returns false if it was not in force.
-        package func lift(_ key: SHA256Digest, at now: Timestamp) throws -> Bool {
+        func lift(_ key: SHA256Digest, at now: Timestamp) throws -> Bool {
             let lifted = RevocationRecord.lifted.millisecondsSince1970
             try database.cachedStatement(
                 sql: """
@@ -105,7 +105,7 @@ internal import Platform
         }
 
         /// Returns the next changes after the one with a number.
-        package func changes(after number: Int64) throws -> RevocationChanges {
+        func changes(after number: Int64) throws -> RevocationChanges {
             let statement = try database.cachedStatement(
                 sql: """
                     SELECT subject, kind, session, issuedBefore, kept, number FROM change WHERE number > ?
@@ -124,7 +124,7 @@ internal import Platform
         // MARK: Forgetting
 
         /// Deletes some expired leases, uses of grants and changes, the oldest first.
-        package func forget(at now: Timestamp, atMost limit: Int) throws {
+        func forget(at now: Timestamp, atMost limit: Int) throws {
             try database.forget("grantUse", key: "identity", noting: "forgottenGrant", at: now, atMost: limit)
             // Late, because jobs are not ordered by their times.
             let past: StatementArguments = [UseTables.revocationsEnd(now), limit]

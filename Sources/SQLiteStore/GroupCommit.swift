@@ -23,12 +23,12 @@ internal import Platform
 
         private struct State {
             /// The jobs that are not committed, in the order of their arrival: those of the present batch are first.
-            package var jobs: [any Job] = []
+            var jobs: [any Job] = []
             /// The number of the first of them that have failed, because they were late.
-            package var late = 0
-            package var isWriting = false
+            var late = 0
+            var isWriting = false
             /// The time of the next look at the deadlines.
-            package var nextLook: ContinuousClock.Instant?
+            var nextLook: ContinuousClock.Instant?
         }
 
         /// Creates a queue of jobs.
@@ -36,7 +36,7 @@ internal import Platform
         /// - Parameters:
         ///   - waitingLimit: The maximum number of jobs that wait. Further jobs fail at once.
         ///   - deadline: The maximum wait for the end of a job. One that is late fails, and is carried out all the same.
-        init(_ database: DatabaseQueue, _ files: StoreFiles, waitingLimit: Int, deadline: StoreDeadline) {
+        init(_ database: DatabaseQueue, files: StoreFiles, waitingLimit: Int, deadline: StoreDeadline) {
             self.database = database
             self.files = files
             self.waitingLimit = waitingLimit
@@ -46,28 +46,28 @@ internal import Platform
         /// Carries `body` out in a transaction, perhaps with others, and returns its value once that is on disk.
         ///
         /// - Parameter now: The time of receipt of the request, until which records may be forgotten; `nil` to forget none.
-        package func write<Value: Sendable>(
+        func write<Value: Sendable>(
             at now: Timestamp?,
             _ body: @escaping @Sendable (Database) throws -> Value
         ) async throws(ReplayStoreError) -> Value {
-            try await perform(now, isRead: false, body)
+            try await perform(at: now, isRead: false, body: body)
         }
 
         /// Returns the value of `body`, which writes nothing and so waits for no other process that does.
-        package func read<Value: Sendable>(
+        func read<Value: Sendable>(
             _ body: @escaping @Sendable (Database) throws -> Value
         ) async throws(ReplayStoreError) -> Value {
-            try await perform(nil, isRead: true, body)
+            try await perform(at: nil, isRead: true, body: body)
         }
 
         private func perform<Value: Sendable>(
-            _ time: Timestamp?,
+            at time: Timestamp?,
             isRead: Bool,
-            _ body: @escaping @Sendable (Database) throws -> Value
+            body: @escaping @Sendable (Database) throws -> Value
         ) async throws(ReplayStoreError) -> Value {
             let limit = deadline.limit
             let answer: Result<Value, ReplayStoreError> = await withCheckedContinuation { continuation in
-                submit(Work(time, isRead: isRead, limit: limit, body, continuation))
+                submit(Work(time: time, isRead: isRead, limit: limit, body: body, caller: continuation))
             }
             return try answer.get()
         }
@@ -79,7 +79,9 @@ internal import Platform
                 defer { state.isWriting = true }
                 return (true, !state.isWriting, nextLook(&state))
             }
-            if !isTaken { job.fail(ReplayStoreError(.unavailable, "\(waitingLimit) writes are waiting for the disk")) }
+            if !isTaken {
+                job.fail(ReplayStoreError(.unavailable, reason: "\(waitingLimit) writes are waiting for the disk"))
+            }
             if mustStart { writer.async { self.carryOut() } }
             if let look { schedule(look) }
         }
@@ -98,7 +100,7 @@ internal import Platform
                     }
                     for job in jobs { job.succeed() }
                 } catch {
-                    let failure = error as? ReplayStoreError ?? ReplayStoreError(.unavailable, error.sqliteText)
+                    let failure = error as? ReplayStoreError ?? ReplayStoreError(.unavailable, reason: error.sqliteText)
                     for job in jobs { job.fail(failure) }
                 }
                 state.withLock { state in
@@ -159,7 +161,7 @@ internal import Platform
                 state.late += late.count
                 return (late, nextLook(&state))
             }
-            for job in late { job.fail(ReplayStoreError(.deadline, "the disk did not answer in time")) }
+            for job in late { job.fail(ReplayStoreError(.deadline, reason: "the disk did not answer in time")) }
             if let next { schedule(next) }
         }
     }
@@ -185,21 +187,21 @@ internal import Platform
     }
 
     private final class Work<Value: Sendable>: Job {
-        package typealias Caller = CheckedContinuation<Result<Value, ReplayStoreError>, Never>
+        typealias Caller = CheckedContinuation<Result<Value, ReplayStoreError>, Never>
 
-        package let time: Timestamp?
-        package let isRead: Bool
+        let time: Timestamp?
+        let isRead: Bool
         let submitted = ContinuousClock.now
-        package let limit: Duration?
+        let limit: Duration?
         private let body: @Sendable (Database) throws -> Value
         private let state: Mutex<(caller: Caller?, value: Value?)>
 
-        package init(
-            _ time: Timestamp?,
+        init(
+            time: Timestamp?,
             isRead: Bool,
             limit: Duration?,
-            _ body: @escaping @Sendable (Database) throws -> Value,
-            _ caller: Caller
+            body: @escaping @Sendable (Database) throws -> Value,
+            caller: Caller
         ) {
             self.time = time
             self.isRead = isRead
@@ -213,14 +215,14 @@ internal import Platform
             state.withLock { $0.value = value }
         }
 
-        package func succeed() {
-            let (caller, value) = takeCaller()
+        func succeed() {
+            let (caller, value) = removeCaller()
             if let value { caller?.resume(returning: .success(value)) }
         }
 
-        package func fail(_ error: ReplayStoreError) { takeCaller().caller?.resume(returning: .failure(error)) }
+        func fail(_ error: ReplayStoreError) { removeCaller().caller?.resume(returning: .failure(error)) }
 
-        private func takeCaller() -> (caller: Caller?, value: Value?) {
+        private func removeCaller() -> (caller: Caller?, value: Value?) {
             state.withLock { state in
                 defer { state.caller = nil }
                 return state

@@ -43,9 +43,12 @@ internal import Platform
                 database = try DatabaseQueue(path: path, configuration: configuration)
                 try UseSchema.migrator.migrate(database)
             } catch {
-                throw ReplayStoreError(.misconfigured, "\(path): cannot be opened as a store: \(error.sqliteText)")
+                throw ReplayStoreError(
+                    .misconfigured,
+                    reason: "\(path): cannot be opened as a store: \(error.sqliteText)"
+                )
             }
-            commits = GroupCommit(database, files, waitingLimit: Self.waitingLimit, deadline: deadline)
+            commits = GroupCommit(database, files: files, waitingLimit: Self.waitingLimit, deadline: deadline)
         }
 
         /// The deadline of the gate: a job that is late fails.
@@ -84,8 +87,8 @@ internal import Platform
             try await commits.write(at: now) { try GrantTables($0).insert(identity, until: expires) }
         }
 
-        public func take(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome {
-            try await commits.write(at: now) { try GrantTables($0).take(lease, at: now) }
+        public func acquire(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome {
+            try await commits.write(at: now) { try GrantTables($0).acquire(lease, at: now) }
         }
 
         public func free(_ session: SessionID, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
@@ -105,7 +108,7 @@ internal import Platform
             do {
                 return try await database.read { try GrantTables($0).changes(after: cursor?.number ?? 0) }
             } catch {
-                throw ReplayStoreError(.unavailable, error.sqliteText)
+                throw ReplayStoreError(.unavailable, reason: error.sqliteText)
             }
         }
     }

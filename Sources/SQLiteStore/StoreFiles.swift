@@ -28,7 +28,7 @@ internal import Platform
             if let network = (FileSystemKind(of: path) ?? FileSystemKind(of: folder))?.networkName {
                 let reason =
                     "\(path): is on \(network), where locks cannot be trusted: use a disk of this machine, or store: redis"
-                throw ReplayStoreError(.misconfigured, reason)
+                throw ReplayStoreError(.misconfigured, reason: reason)
             }
             // Without O_EXCL, to close the descriptor would end the locks of another store of this process.
             let file = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -40,16 +40,16 @@ internal import Platform
         /// Throws if a file is no longer at its path.
         func demandPresence() throws(ReplayStoreError) {
             let isPresent = identities.withLock { identities in
-                for (place, end) in Self.ends.enumerated() {
+                for (index, end) in Self.ends.enumerated() {
                     let present = FileIdentity(path + end)
-                    if identities[place] == nil { identities[place] = present }
-                    if identities[place] != present { return false }
+                    if identities[index] == nil { identities[index] = present }
+                    if identities[index] != present { return false }
                 }
                 return true
             }
             guard isPresent else {
                 let remedy = "put it back, or restart the gate with the file that is to be used"
-                throw ReplayStoreError(.unavailable, "\(path) was moved, replaced or deleted: \(remedy)")
+                throw ReplayStoreError(.unavailable, reason: "\(path) was moved, replaced or deleted: \(remedy)")
             }
         }
     }

@@ -6,7 +6,7 @@
 
     /// The schema of the file.
     enum UseSchema {
-        package static var migrator: DatabaseMigrator {
+        static var migrator: DatabaseMigrator {
             var migrator = DatabaseMigrator()
             migrator.registerMigration("1: uses and revocations") { database in
                 try database.execute(

@@ -16,7 +16,7 @@ package import Platform
         init(_ database: Database) { self.database = database }
 
         /// Records a use if the token has one left, and if none of its uses can have been deleted.
-        package func record(_ use: TokenUse, at now: Timestamp) throws -> UseOutcome {
+        func record(_ use: TokenUse, at now: Timestamp) throws -> UseOutcome {
             if let kind = try revocation(of: use.token, at: now) { return .revoked(kind) }
             let fingerprint = Data(use.token.fingerprint.bytes)
             let playback = use.playback.map { Int64(bitPattern: $0) }
@@ -55,7 +55,7 @@ package import Platform
         }
 
         /// Records a revocation. Two revocations of one subject are merged, so that each stays effective.
-        package func revoke(_ revocation: Revocation, at now: Timestamp) throws {
+        func revoke(_ revocation: Revocation, at now: Timestamp) throws {
             let statement = try database.cachedStatement(
                 sql: """
                     INSERT INTO revocation (subject, issuedBefore, expires) VALUES (?1, ?2, ?3)
@@ -73,7 +73,7 @@ package import Platform
         }
 
         /// Deletes the revocation of a subject. Returns true if it was in force.
-        package func lift(_ key: SHA256Digest, at now: Timestamp) throws -> Bool {
+        func lift(_ key: SHA256Digest, at now: Timestamp) throws -> Bool {
             let statement = try database.cachedStatement(
                 sql: "DELETE FROM revocation WHERE subject = ? RETURNING expires"
             )
@@ -82,7 +82,7 @@ package import Platform
         }
 
         /// Checks a token for revocations.
-        package func examine(_ use: TokenUse, at now: Timestamp) throws -> UseOutcome {
+        func examine(_ use: TokenUse, at now: Timestamp) throws -> UseOutcome {
             try revocation(of: use.token, at: now).map { .revoked($0) } ?? .notRevoked
         }
 
@@ -104,7 +104,7 @@ package import Platform
         }
 
         /// Deletes some expired uses, the oldest first, and expired revocations.
-        package func forget(at now: Timestamp, atMost limit: Int) throws {
+        func forget(at now: Timestamp, atMost limit: Int) throws {
             try database.forget("use", key: "token, number", noting: "forgotten", at: now, atMost: limit)
             try database.cachedStatement(sql: "DELETE FROM revocation WHERE expires < ?")
                 .execute(arguments: [Self.revocationsEnd(now)])

@@ -145,7 +145,7 @@ package struct SandboxServer: Sendable {
         let dispatcher = Dispatcher(core: core)
         for endpoint in endpoints {
             router.on(RouterPath(endpoint.path), method: endpoint.method) { request, context in
-                try await dispatcher.respond(request, context, endpoint)
+                try await dispatcher.respond(to: request, in: context, at: endpoint)
             }
         }
         // The router answers HEAD with the GET handler, which may change state. HEAD must be safe, so it gets 405 here.

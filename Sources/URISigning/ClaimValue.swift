@@ -7,22 +7,22 @@ internal import Encodings
 /// The text of a claim, as its place in the payload. No text is copied that nobody asks for.
 package struct ClaimText: Sendable {
     /// The place, without the quotes.
-    private let place: Range<Int>
+    private let range: Range<Int>
     private let isEscaped: Bool
 
-    init(_ place: Range<Int>, isEscaped: Bool) {
-        self.place = place
+    init(_ range: Range<Int>, isEscaped: Bool) {
+        self.range = range
         self.isEscaped = isEscaped
     }
 
     /// Returns the text. The payload must be the one that it was read from.
     package func string(in payload: Span<UInt8>) -> String {
-        isEscaped ? String(copying: unescaped(payload).span) : String(copying: payload.extracting(place))
+        isEscaped ? String(copying: unescaped(payload).span) : String(copying: payload.extracting(range))
     }
 
     /// Calls `body` with the bytes of the text.
     package func withBytes<Value>(in payload: Span<UInt8>, _ body: (Span<UInt8>) -> Value) -> Value {
-        isEscaped ? body(unescaped(payload).span) : body(payload.extracting(place))
+        isEscaped ? body(unescaped(payload).span) : body(payload.extracting(range))
     }
 
     /// True if the text has the same bytes as another one.
@@ -31,7 +31,7 @@ package struct ClaimText: Sendable {
     }
 
     private func unescaped(_ payload: Span<UInt8>) -> [UInt8] {
-        (try? JSONMemberReader.utf8(payload, place.lowerBound - 1..<place.upperBound + 1)) ?? []
+        (try? JSONMemberReader.utf8(in: payload, at: range.lowerBound - 1..<range.upperBound + 1)) ?? []
     }
 }
 
@@ -46,24 +46,24 @@ struct ClaimValue: ~Escapable {
         self.member = member
     }
 
-    package func text(_ limit: Int) throws(JSONFault) -> ClaimText {
+    func text(_ limit: Int) throws(JSONFault) -> ClaimText {
         guard case .string(let isEscaped) = member.kind else { throw .notJSON }
-        let place = member.value.lowerBound + 1..<member.value.upperBound - 1
-        let size = isEscaped ? try JSONMemberReader.utf8(bytes, member.value).count : place.count
+        let range = member.value.lowerBound + 1..<member.value.upperBound - 1
+        let size = isEscaped ? try JSONMemberReader.utf8(in: bytes, at: member.value).count : range.count
         guard size <= limit else { throw .notJSON }
-        return ClaimText(place, isEscaped: isEscaped)
+        return ClaimText(range, isEscaped: isEscaped)
     }
 
-    package func string(_ limit: Int) throws(JSONFault) -> String { try text(limit).string(in: bytes) }
+    func string(_ limit: Int) throws(JSONFault) -> String { try text(limit).string(in: bytes) }
 
     /// Returns a value of 16 bytes in URL-safe Base64.
-    package func sixteenBytes<Value: SixteenBytes>() throws(JSONFault) -> Value {
+    func sixteenBytes<Value: SixteenBytes>() throws(JSONFault) -> Value {
         guard let bytes = Base64.decodeURLSafe(try string(22)), let value = Value(bytes: bytes) else { throw .notJSON }
         return value
     }
 
     /// Returns a text, or the texts of a list.
-    package func audience(_ limit: Int) throws(JSONFault) -> SignedClaims.Audience {
+    func audience(_ limit: Int) throws(JSONFault) -> SignedClaims.Audience {
         guard member.kind == .array else { return .one(try text(limit)) }
         let list = try JSONReader.read(bytes.extracting(member.value), limits: SignedClaims.limits)
         var texts: [String] = []
@@ -74,7 +74,7 @@ struct ClaimValue: ~Escapable {
         return .several(texts)
     }
 
-    package func integer() throws(JSONFault) -> Int64 {
+    func integer() throws(JSONFault) -> Int64 {
         guard member.kind == .integer, let number = Int64(jsonInteger: bytes.extracting(member.value)) else {
             throw .notJSON
         }
@@ -82,14 +82,14 @@ struct ClaimValue: ~Escapable {
     }
 
     /// Returns a time in milliseconds, from 0 on.
-    package func time(_ latest: Int64, roundsUp: Bool = false) throws(JSONFault) -> Int64 {
+    func time(_ latest: Int64, roundsUp: Bool = false) throws(JSONFault) -> Int64 {
         let time = try milliseconds(latest, roundsUp: roundsUp)
         guard time >= 0 else { throw .notJSON }
         return time
     }
 
     /// Returns a number of seconds in milliseconds.
-    package func duration(_ latest: Int64) throws(JSONFault) -> Int64 { try milliseconds(latest, roundsUp: false) }
+    func duration(_ latest: Int64) throws(JSONFault) -> Int64 { try milliseconds(latest, roundsUp: false) }
 
     private func milliseconds(_ latest: Int64, roundsUp: Bool) throws(JSONFault) -> Int64 {
         switch member.kind {

@@ -65,7 +65,7 @@ package struct SignedClaims: Sendable {
                 guard let member = try reader.next() else { return }
                 claim = try URISigningClaim(member, in: reader)
                 if let found = claim, hasPrivateClaims || !found.isPrivate {
-                    try read(found, ClaimValue(bytes: payload, member: member))
+                    try read(found, from: ClaimValue(bytes: payload, member: member))
                 } else {
                     claim = nil
                     ignored += 1
@@ -76,7 +76,7 @@ package struct SignedClaims: Sendable {
         }
     }
 
-    private mutating func read(_ claim: URISigningClaim, _ value: ClaimValue) throws(JSONFault) {
+    private mutating func read(_ claim: URISigningClaim, from value: ClaimValue) throws(JSONFault) {
         switch claim {
         case .issuer: issuer = try value.text(Self.largest)
         case .subject: subject = try value.text(Self.largest)
@@ -147,5 +147,16 @@ package struct SignedClaims: Sendable {
             seen.append(name)
         }
         return true
+    }
+}
+
+extension URISigningClaim {
+    private static let all = allCases
+    private static let names = JSONNames(all.map(\.rawValue))
+
+    /// Creates the claim of a member that `reader` has read; `nil` if it has no meaning here.
+    init?(_ member: JSONMemberReader.Member, in reader: borrowing JSONMemberReader) throws(JSONFault) {
+        guard let index = try reader.index(of: member, in: Self.names) else { return nil }
+        self = Self.all[index]
     }
 }

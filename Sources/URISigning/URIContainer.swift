@@ -33,7 +33,7 @@ package enum URIContainer: Sendable {
     }
 
     /// Reads a container.
-    init(_ text: Span<UInt8>, _ match: URIPatternMatch) throws(Fault) {
+    init(_ text: Span<UInt8>, match: URIPatternMatch) throws(Fault) {
         if text.starts(with: "hash:", at: 0) {
             self = try .init(hash: text.extracting(5...))
         } else if text.starts(with: "regex:", at: 0) {
@@ -42,7 +42,7 @@ package enum URIContainer: Sendable {
                 self = simple
                 return
             }
-            do throws(Pattern.Fault) { self = .pattern(try Pattern(pattern, match.anchoring)) } catch {
+            do throws(Pattern.Fault) { self = .pattern(try Pattern(pattern, anchoring: match.anchoring)) } catch {
                 throw Fault(code: error == .tooLarge ? .tooLarge : .claimUnsupported)
             }
         } else {
@@ -72,25 +72,27 @@ package enum URIContainer: Sendable {
         else { return nil }
         var literals: [UInt8] = []
         literals.reserveCapacity(pattern.count)
-        var place = 1
-        while place < end {
-            let byte = pattern[place]
+        var position = 1
+        while position < end {
+            let byte = pattern[position]
             switch byte {
             case UInt8(ascii: "\\"):
-                guard place + 1 < end, 0x21..<0x7F ~= pattern[place + 1], !pattern[place + 1].isASCIIAlphanumeric else {
+                guard position + 1 < end, 0x21..<0x7F ~= pattern[position + 1],
+                    !pattern[position + 1].isASCIIAlphanumeric
+                else {
                     return nil
                 }
-                literals.append(pattern[place + 1])
-                place += 2
+                literals.append(pattern[position + 1])
+                position += 2
             case UInt8(ascii: "."):
-                guard place + 2 == end, pattern[place + 1] == UInt8(ascii: "*") else { return nil }
+                guard position + 2 == end, pattern[position + 1] == UInt8(ascii: "*") else { return nil }
                 return .prefix(literals)
             case UInt8(ascii: "["), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "*"), UInt8(ascii: "+"),
                 UInt8(ascii: "?"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "^"), UInt8(ascii: "$"), 0:
                 return nil
             default:
                 literals.append(byte)
-                place += 1
+                position += 1
             }
         }
         return literals.isEmpty ? nil : .exact(literals)
@@ -112,18 +114,18 @@ extension RequestURI {
     /// Returns the size of the whole URI if it begins with `text`, or `text` with it; `nil` if neither is so, or the URI has
     /// unknown parts. Nothing is put together for it.
     fileprivate func absoluteSize(agreeingWith text: Span<UInt8>) -> Int? {
-        var place = 0
+        var position = 0
         let agrees = forEachPiece { piece in
-            let count = min(piece.count, text.count - place)
+            let count = min(piece.count, text.count - position)
             guard count > 0 else {
-                place += piece.count
+                position += piece.count
                 return true
             }
-            let isSame = piece.extracting(first: count).hasSameBytes(as: text.extracting(place..<place + count))
-            place += piece.count
+            let isSame = piece.extracting(first: count).hasSameBytes(as: text.extracting(position..<position + count))
+            position += piece.count
             return isSame
         }
-        return agrees ? place : nil
+        return agrees ? position : nil
     }
 }
 
@@ -134,5 +136,19 @@ extension URIPatternMatch {
         case .start: .start
         case .search: .none
         }
+    }
+}
+
+extension RequestURI {
+    /// Calls `body` with the pieces of the whole URI in turn, until it returns false. Returns false if it did, or if scheme,
+    /// host or query is unknown.
+    package func forEachPiece(_ body: (Span<UInt8>) -> Bool) -> Bool {
+        guard let scheme, let host, let query else { return false }
+        guard body(scheme.start.utf8.span), body(host.utf8.span) else { return false }
+        if let port, !hasDefaultPort {
+            guard body(":\(port)".utf8.span) else { return false }
+        }
+        guard body(path.utf8.span) else { return false }
+        return query.isEmpty || body("?".utf8.span) && body(query.utf8.span)
     }
 }

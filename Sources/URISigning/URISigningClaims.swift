@@ -116,7 +116,7 @@ extension URISigningClaims.Container {
         case .pattern(let pattern):
             let text = "regex:\(pattern)"
             guard pattern.utf8.first == UInt8(ascii: "^"), pattern.utf8.last == UInt8(ascii: "$"),
-                (try? URIContainer(text.utf8.span, .whole)) != nil
+                (try? URIContainer(text.utf8.span, match: .whole)) != nil
             else { return nil }
             return text
         case .scope(let scope): return scope.pattern.flatMap { Self.pattern($0).text }

@@ -23,12 +23,12 @@ extension URISigningVerifier {
     ///   - token: The token as shown, at most ``maximumSize`` characters.
     ///   - facts: The facts of the request.
     ///   - now: The time of receipt.
-    public func explain(_ token: Span<UInt8>, _ facts: RequestFacts, at now: Timestamp) -> URISigningExplanation {
-        let verdict = verify(token, facts, at: now)
+    public func explain(_ token: Span<UInt8>, for facts: RequestFacts, at now: Timestamp) -> URISigningExplanation {
+        let verdict = verify(token, for: facts, at: now)
         guard case .verified(let key, let payload) = verifySignature(token, at: now),
             let profile = settings.profiles.first(where: { $0.issuer.name.hasSameBytes(as: key.issuer) })
         else { return URISigningExplanation(verdict: verdict, key: nil, claims: []) }
-        let claims = explained(payload, by: key, profile, facts, at: now)
+        let claims = explained(payload, by: key, profile: profile, for: facts, at: now)
         return URISigningExplanation(verdict: verdict, key: key, claims: claims)
     }
 
@@ -36,20 +36,26 @@ extension URISigningVerifier {
     private func explained(
         _ payload: [UInt8],
         by key: TokenKey,
-        _ profile: Profile,
-        _ facts: RequestFacts,
+        profile: Profile,
+        for facts: RequestFacts,
         at now: Timestamp
     ) -> [ExplainedClaim] {
         let hasPrivateClaims = profile.issuer.isOwn || profile.issuer.maximumSession != nil
         guard let claims = try? SignedClaims(payload.span, hasPrivateClaims: hasPrivateClaims) else { return [] }
-        let grant = URISigningGrant(key, profile, payload: payload, claims, policy.decryptionKeys)
-        return Self.explained(grant, facts, policy, at: now)
+        let grant = URISigningGrant(
+            key: key,
+            profile: profile,
+            payload: payload,
+            claims: claims,
+            decryptionKeys: policy.decryptionKeys
+        )
+        return Self.explained(grant, for: facts, under: policy, at: now)
     }
 
     package static func explained(
         _ grant: URISigningGrant,
-        _ facts: RequestFacts,
-        _ policy: URISigningPolicy,
+        for facts: RequestFacts,
+        under policy: URISigningPolicy,
         at now: Timestamp
     ) -> [ExplainedClaim] {
         let payload = grant.payload
@@ -58,7 +64,7 @@ extension URISigningVerifier {
             var reader = JSONMemberReader(payload.span, limits: SignedClaims.limits)
             while let member = try reader.next() {
                 let name = try reader.name(member)
-                let (outcome, refusal) = grant.outcome(of: name, facts, policy, at: now)
+                let (outcome, refusal) = grant.outcome(of: name, for: facts, under: policy, at: now)
                 explained.append(
                     ExplainedClaim(
                         label: nil,
@@ -79,8 +85,8 @@ extension URISigningVerifier {
 extension URISigningGrant {
     fileprivate func outcome(
         of name: String,
-        _ facts: RequestFacts,
-        _ policy: URISigningPolicy,
+        for facts: RequestFacts,
+        under policy: URISigningPolicy,
         at now: Timestamp
     ) -> (ExplainedClaim.Outcome, GrantRefusal?) {
         guard let claim = URISigningClaim(rawValue: name), claims.hasPrivateClaims || !claim.isPrivate else {
@@ -100,12 +106,12 @@ extension URISigningGrant {
         case .session, .revocation, .protection, .profile: return (.notEvaluated, nil)
         case .sessionEnd: return (sessionEnd.map { now < $0 } ?? true ? .pass : .fail, nil)
         case .identifier:
-            refusal = self.refusal(claim, facts, policy, now: now.millisecondsSince1970)
+            refusal = self.refusal(by: claim, for: facts, under: policy, now: now.millisecondsSince1970)
             if refusal == nil { return (.notEvaluated, nil) }
         case .life, .transport:
-            refusal = self.refusal(claim, facts, policy, now: now.millisecondsSince1970)
+            refusal = self.refusal(by: claim, for: facts, under: policy, now: now.millisecondsSince1970)
             if refusal == nil { return (renewal == nil ? .ignored : .notEvaluated, nil) }
-        default: refusal = self.refusal(claim, facts, policy, now: now.millisecondsSince1970)
+        default: refusal = self.refusal(by: claim, for: facts, under: policy, now: now.millisecondsSince1970)
         }
         guard let refusal else { return (claim == .subject ? .ignored : .pass, nil) }
         return (refusal.code == .contextMissing ? .notEvaluated : .fail, refusal)

@@ -8,14 +8,14 @@ internal import RequestTargets
 
 extension URISigningGrant {
     /// Evaluates the token for a request, in the order of RFC 9246 §2 as this package fixes it.
-    package func verdict(_ facts: RequestFacts, _ policy: URISigningPolicy, now: Int64) -> GrantVerdict {
+    package func verdict(for facts: RequestFacts, under policy: URISigningPolicy, now: Int64) -> GrantVerdict {
         for claim in Self.restrictions {
-            if let refusal = refusal(claim, facts, policy, now: now) { return .refused(refusal) }
+            if let refusal = refusal(by: claim, for: facts, under: policy, now: now) { return .refused(refusal) }
         }
         var obligations = GrantObligations()
         if let identifier {
             guard policy.hasReplayStore, let expires = claims.expires, let uri = facts.uri.absolute,
-                let key = Self.useKey(string(claims.issuer) ?? "", identifier, uri)
+                let key = Self.useKey(issuer: string(claims.issuer) ?? "", identifier: identifier, uri: uri)
             else { return .refused(GrantRefusal(.replayed, member: .identifier)) }
             obligations.use = .init(
                 key: key,
@@ -34,9 +34,9 @@ extension URISigningGrant {
 
     /// Returns the refusal by a claim or its absence; `nil` if it holds or restricts nothing.
     package func refusal(
-        _ claim: URISigningClaim,
-        _ facts: RequestFacts,
-        _ policy: URISigningPolicy,
+        by claim: URISigningClaim,
+        for facts: RequestFacts,
+        under policy: URISigningPolicy,
         now: Int64
     ) -> GrantRefusal? {
         switch claim {
@@ -87,15 +87,19 @@ extension URISigningGrant {
             return profile.issuer.requiresContainer ? GrantRefusal(.uriMismatch, member: .container) : nil
         case .refused(let code): return GrantRefusal(code, member: .container)
         case .present(let container):
-            guard uri.scheme != nil else { return GrantRefusal(.contextMissing, .memberFact(.scheme, for: .container)) }
-            guard uri.host != nil else { return GrantRefusal(.contextMissing, .memberFact(.host, for: .container)) }
+            guard uri.scheme != nil else {
+                return GrantRefusal(.contextMissing, detail: .memberFact(.scheme, for: .container))
+            }
+            guard uri.host != nil else {
+                return GrantRefusal(.contextMissing, detail: .memberFact(.host, for: .container))
+            }
             return container.holds(uri) ? nil : GrantRefusal(.uriMismatch, member: .container)
         }
     }
 
     /// Returns the key of a token's use for a URI: SHA-256 of issuer, identifier and URI, the first two behind their lengths in
     /// two bytes, so that no two of them make the same bytes.
-    private static func useKey(_ issuer: String, _ identifier: String, _ uri: String) -> SHA256Digest? {
+    private static func useKey(issuer: String, identifier: String, uri: String) -> SHA256Digest? {
         var message: [UInt8] = []
         for text in [issuer, identifier] {
             let count = text.utf8.count

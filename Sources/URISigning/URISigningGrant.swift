@@ -37,11 +37,11 @@ public final class URISigningGrant: PlaybackGrant {
     }
 
     package init(
-        _ key: TokenKey,
-        _ profile: URISigningVerifier.Profile,
+        key: TokenKey,
+        profile: URISigningVerifier.Profile,
         payload: [UInt8],
-        _ claims: SignedClaims,
-        _ keys: [EncryptionKey]
+        claims: SignedClaims,
+        decryptionKeys keys: [EncryptionKey]
     ) {
         self.key = key
         self.profile = profile
@@ -51,12 +51,14 @@ public final class URISigningGrant: PlaybackGrant {
             claims.container.map { text in
                 text.withBytes(in: payload.span) { bytes in
                     do throws(URIContainer.Fault) {
-                        return .present(try URIContainer(bytes, profile.issuer.match))
+                        return .present(try URIContainer(bytes, match: profile.issuer.match))
                     } catch { return .refused(error.code) }
                 }
             } ?? .absent
         let keys = keys + profile.issuer.decryptionKeys
-        network = claims.address.map { text in text.withBytes(in: payload.span) { Network($0, keys) } } ?? .absent
+        network =
+            claims.address.map { text in text.withBytes(in: payload.span) { Network(decrypting: $0, by: keys) } }
+            ?? .absent
         isSubjectAcceptable = claims.subject.map { text in text.withBytes(in: payload.span) { JWE($0) != nil } } ?? true
     }
 
@@ -144,7 +146,7 @@ public final class URISigningGrant: PlaybackGrant {
 
 extension URISigningGrant.Network {
     /// Decrypts an address, or a network such as `203.0.113.0/24`.
-    package init(_ serialized: Span<UInt8>, _ keys: [EncryptionKey]) {
+    package init(decrypting serialized: Span<UInt8>, by keys: [EncryptionKey]) {
         self = .unknown
         guard let bytes = JWE(serialized)?.decrypted(by: keys), bytes.count <= 64,
             let text = String(validating: bytes, as: UTF8.self)

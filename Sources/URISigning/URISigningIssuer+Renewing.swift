@@ -34,17 +34,17 @@ extension URISigningIssuer {
         // A life that ends before the present one renews nothing.
         guard end * 1000 > expires.millisecondsSince1970 else { throw .notRenewable }
         var changes = SignedClaimChanges()
-        changes.set(.issuer, .string(key.issuer))
-        changes.set(.expiration, .number(end))
-        changes.set(.issuedAt, .number(now.seconds))
+        changes.set(.issuer, to: .string(key.issuer))
+        changes.set(.expiration, to: .number(end))
+        changes.set(.issuedAt, to: .number(now.seconds))
         var fresh: String?
         if grant.identifier != nil {
             var new = identifier ?? ""
             if new.isEmpty { new = try Self.randomIdentifier() }
-            changes.set(.identifier, .string(new))
+            changes.set(.identifier, to: .string(new))
             fresh = new
         }
-        if grant.claims.sessionEnd == nil { changes.set(.sessionEnd, .number(session)) }
+        if grant.claims.sessionEnd == nil { changes.set(.sessionEnd, to: .number(session)) }
         guard let payload = changes.payload(of: grant.payload) else { throw .claims }
         let newEnd = Timestamp(secondsSince1970: end)
         return IssuedSignedURI(
@@ -132,13 +132,13 @@ extension URISigningIssuer {
         // What another issuer writes there is not of this installation, and no other needs them.
         if grant.issuer.isOwn, protection != nil { kept.formUnion([.session, .sessionEnd, .revocation]) }
         var changes = SignedClaimChanges(keeping: kept)
-        if let protection { changes.set(.protection, .string(Base64.encodeURLSafe(protection.bytes))) }
-        if let profile { changes.set(.profile, .string(profile)) }
-        changes.set(.issuer, .string(key.issuer))
-        changes.set(.issuedAt, .number(now.seconds))
-        changes.set(.container, .string(text))
+        if let protection { changes.set(.protection, to: .string(Base64.encodeURLSafe(protection.bytes))) }
+        if let profile { changes.set(.profile, to: .string(profile)) }
+        changes.set(.issuer, to: .string(key.issuer))
+        changes.set(.issuedAt, to: .number(now.seconds))
+        changes.set(.container, to: .string(text))
         if let first = audience.first {
-            changes.set(.audience, audience.count == 1 ? .string(first) : .strings(audience))
+            changes.set(.audience, to: audience.count == 1 ? .string(first) : .strings(audience))
         }
         guard let payload = changes.payload(of: grant.payload) else { throw .claims }
         return try sign(payload)
@@ -172,10 +172,10 @@ private struct SignedClaimChanges {
 
     init(keeping kept: Set<URISigningClaim>? = nil) { self.kept = kept }
 
-    package mutating func set(_ claim: URISigningClaim, _ value: JSON) { values.append((claim, value)) }
+    mutating func set(_ claim: URISigningClaim, to value: JSON) { values.append((claim, value)) }
 
     /// Returns the payload with the changes in the places of the claims, and new claims at its end; `nil` if it cannot be read.
-    package func payload(of source: [UInt8]) -> String? {
+    func payload(of source: [UInt8]) -> String? {
         var bytes: [UInt8] = [UInt8(ascii: "{")]
         var written: Set<URISigningClaim> = []
         func open(_ name: String) {

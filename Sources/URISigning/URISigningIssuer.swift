@@ -60,39 +60,41 @@ public struct URISigningIssuer: Sendable {
         _ container: String
     ) throws(URISigningIssueError) -> [JSON.Member] {
         var members: [JSON.Member] = []
-        func add(_ claim: URISigningClaim, _ value: JSON?) {
+        func add(_ claim: URISigningClaim, value: JSON?) {
             if let value { members.append((name: claim.rawValue, value: value)) }
         }
-        add(.issuer, claims.issuer.map { .string($0) })
-        if let subject = claims.subject { add(.subject, .string(try encrypted(subject, claims.encryptionKey))) }
+        add(.issuer, value: claims.issuer.map { .string($0) })
+        if let subject = claims.subject {
+            add(.subject, value: .string(try encrypted(subject, by: claims.encryptionKey)))
+        }
         if let first = claims.audience.first {
-            add(.audience, claims.audience.count == 1 ? .string(first) : .strings(claims.audience))
+            add(.audience, value: claims.audience.count == 1 ? .string(first) : .strings(claims.audience))
         }
-        add(.expiration, .number(expires.seconds))
-        add(.notBefore, claims.notBefore.map { .number($0.seconds) })
-        add(.issuedAt, claims.issued.map { .number($0.seconds) })
-        add(.identifier, claims.identifier.map { .string($0) })
-        add(.version, .number(1))
+        add(.expiration, value: .number(expires.seconds))
+        add(.notBefore, value: claims.notBefore.map { .number($0.seconds) })
+        add(.issuedAt, value: claims.issued.map { .number($0.seconds) })
+        add(.identifier, value: claims.identifier.map { .string($0) })
+        add(.version, value: .number(1))
         if let network = claims.network {
-            add(.address, .string(try encrypted([UInt8](network.text.utf8), claims.encryptionKey)))
+            add(.address, value: .string(try encrypted([UInt8](network.text.utf8), by: claims.encryptionKey)))
         }
-        add(.container, .string(container))
+        add(.container, value: .string(container))
         if let renewal = claims.renewal {
-            add(.life, .number(Int64(renewal.life)))
-            add(.transport, .number(renewal.transport.rawValue))
-            if renewal.depth > 0 { add(.depth, .number(Int64(renewal.depth))) }
+            add(.life, value: .number(Int64(renewal.life)))
+            add(.transport, value: .number(renewal.transport.rawValue))
+            if renewal.depth > 0 { add(.depth, value: .number(Int64(renewal.depth))) }
         }
         if let session = claims.session {
-            add(.session, .string(Base64.encodeURLSafe(session.id.bytes)))
-            add(.sessionEnd, .number(session.end.seconds))
-            add(.revocation, session.revocation.map { .string($0.claim) })
+            add(.session, value: .string(Base64.encodeURLSafe(session.id.bytes)))
+            add(.sessionEnd, value: .number(session.end.seconds))
+            add(.revocation, value: session.revocation.map { .string($0.claim) })
         }
-        add(.protection, claims.protection.map { .string(Base64.encodeURLSafe($0.bytes)) })
-        add(.profile, claims.profile.map { .string($0) })
+        add(.protection, value: claims.protection.map { .string(Base64.encodeURLSafe($0.bytes)) })
+        add(.profile, value: claims.profile.map { .string($0) })
         return members
     }
 
-    private func encrypted(_ text: [UInt8], _ key: EncryptionKey?) throws(URISigningIssueError) -> String {
+    private func encrypted(_ text: [UInt8], by key: EncryptionKey?) throws(URISigningIssueError) -> String {
         guard let key else { throw .encryption }
         do { return try key.encrypt(text) } catch { throw .encryption }
     }

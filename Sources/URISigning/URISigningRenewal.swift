@@ -47,10 +47,10 @@ public struct URISigningRenewal: Hashable, Sendable {
     ///   - attribute: The name of the cookie.
     ///   - now: The time of the request.
     public func cookie(
-        _ token: String,
+        with token: String,
         expires: Timestamp,
         for uri: RequestURI,
-        _ attribute: PackageAttribute = .standard,
+        attribute: PackageAttribute = .standard,
         at now: Timestamp
     ) -> String? {
         guard let path = cookiePath(for: uri) else { return nil }
@@ -61,9 +61,9 @@ public struct URISigningRenewal: Hashable, Sendable {
 
     /// Returns the location of a redirect with a renewed token: the target without packages, and the new one in its query.
     public static func location(
-        _ token: String,
+        with token: String,
         for target: Substring,
-        _ attribute: PackageAttribute = .standard
+        attribute: PackageAttribute = .standard
     ) -> String {
         attribute.inQuery(token, of: attribute.cut(target).target)
     }

@@ -97,7 +97,7 @@ public struct URISigningVerifier: Sendable {
             guard let profile = settings.profiles.first(where: { $0.issuer.name.hasSameBytes(as: key.issuer) }) else {
                 return .refused(GrantRefusal(.issuerRefused, member: .issuer))
             }
-            return grant(payload, by: key, profile)
+            return grant(from: payload, by: key, profile: profile)
         }
     }
 
@@ -131,7 +131,7 @@ public struct URISigningVerifier: Sendable {
     }
 
     /// Reads a payload, and checks what is the same for every request.
-    package func grant(_ payload: [UInt8], by key: TokenKey, _ profile: Profile) -> Authentication {
+    package func grant(from payload: [UInt8], by key: TokenKey, profile: Profile) -> Authentication {
         let issuer = profile.issuer
         let claims: SignedClaims
         do throws(SignedClaims.Fault) {
@@ -140,7 +140,7 @@ public struct URISigningVerifier: Sendable {
                 hasPrivateClaims: issuer.isOwn || issuer.maximumSession != nil
             )
         } catch {
-            return .refused(GrantRefusal(.malformed, error.claim.map { .member($0) }))
+            return .refused(GrantRefusal(.malformed, detail: error.claim.map { .member($0) }))
         }
         if let name = claims.issuer {
             guard name.isSame(as: issuer.name, in: payload.span) else {
@@ -154,7 +154,13 @@ public struct URISigningVerifier: Sendable {
             return .refused(GrantRefusal(.claimUnsupported, member: .critical))
         }
         return .authentic(
-            URISigningGrant(key, profile, payload: payload, claims, settings.policy.decryptionKeys)
+            URISigningGrant(
+                key: key,
+                profile: profile,
+                payload: payload,
+                claims: claims,
+                decryptionKeys: settings.policy.decryptionKeys
+            )
         )
     }
 
@@ -164,9 +170,9 @@ public struct URISigningVerifier: Sendable {
     ///   - grant: The token.
     ///   - facts: The facts of the request.
     ///   - now: The time of receipt.
-    public func judge(_ grant: URISigningGrant, _ facts: RequestFacts, at now: Timestamp) -> GrantVerdict {
+    public func judge(_ grant: URISigningGrant, for facts: RequestFacts, at now: Timestamp) -> GrantVerdict {
         guard grant.key.isValid(at: now) else { return .refused(GrantRefusal(.keyUnknown)) }
-        return grant.verdict(facts, settings.policy, now: now.millisecondsSince1970)
+        return grant.verdict(for: facts, under: settings.policy, now: now.millisecondsSince1970)
     }
 
     /// Checks a token for a request: authenticates and judges it, without keeping anything.
@@ -175,10 +181,10 @@ public struct URISigningVerifier: Sendable {
     ///   - token: The token as shown, at most ``maximumSize`` characters.
     ///   - facts: The facts of the request.
     ///   - now: The time of receipt.
-    public func verify(_ token: Span<UInt8>, _ facts: RequestFacts, at now: Timestamp) -> GrantVerdict {
+    public func verify(_ token: Span<UInt8>, for facts: RequestFacts, at now: Timestamp) -> GrantVerdict {
         switch authenticate(token, at: now) {
         case .refused(let refusal): .refused(refusal)
-        case .authentic(let grant): judge(grant, facts, at: now)
+        case .authentic(let grant): judge(grant, for: facts, at: now)
         }
     }
 }

@@ -38,8 +38,8 @@ public struct UnverifiedSignedURI: Sendable {
     ///   - now: The time of receipt.
     /// - Returns: The claims, and the refusal of a token with them; `nil` if there is none.
     public func explain(
-        _ facts: RequestFacts,
-        _ policy: URISigningPolicy,
+        for facts: RequestFacts,
+        under policy: URISigningPolicy,
         at now: Timestamp
     ) -> (claims: [ExplainedClaim], refusal: GrantRefusal?) {
         // No claim is judged by a key: the key only completes the token.
@@ -48,20 +48,20 @@ public struct UnverifiedSignedURI: Sendable {
             let keys = try? KeySet([])
         else { return ([], GrantRefusal(.keyUnknown)) }
         let verifier = URISigningVerifier(keys: keys, issuers: [AcceptedSigner(issuer ?? "")], policy: policy)
-        let answer = verifier.grant(payload, by: key, verifier.settings.profiles[0])
+        let answer = verifier.grant(from: payload, by: key, profile: verifier.settings.profiles[0])
         guard let claims = try? SignedClaims(payload.span, hasPrivateClaims: true) else {
             if case .refused(let refusal) = answer { return ([], refusal) }
             return ([], GrantRefusal(.malformed))
         }
         let grant = URISigningGrant(
-            key,
-            verifier.settings.profiles[0],
+            key: key,
+            profile: verifier.settings.profiles[0],
             payload: payload,
-            claims,
-            policy.decryptionKeys
+            claims: claims,
+            decryptionKeys: policy.decryptionKeys
         )
-        let explained = URISigningVerifier.explained(grant, facts, policy, at: now)
+        let explained = URISigningVerifier.explained(grant, for: facts, under: policy, at: now)
         if case .refused(let refusal) = answer { return (explained, refusal) }
-        return (explained, grant.verdict(facts, policy, now: now.millisecondsSince1970).refusal)
+        return (explained, grant.verdict(for: facts, under: policy, now: now.millisecondsSince1970).refusal)
     }
 }

@@ -18,7 +18,7 @@ package struct FormBrowser: Sendable {
     /// - Parameter redirectURL: The URL at which a login or a logout ends.
     package init(redirectURL: String) {
         self.init(redirectURL: redirectURL) { (request, url) async throws(ServiceFailure) in
-            try await HTTPTransport().answer(request, at: url, within: .seconds(20))
+            try await HTTPTransport().send(request, to: url, within: .seconds(20))
         }
     }
 
@@ -50,7 +50,9 @@ package struct FormBrowser: Sendable {
         for _ in 0..<20 {
             if page.url.isAtOrBelow(redirectURL) { return page.url }
             guard WebAddress(page.url) != nil else {
-                throw Fault(description: "the login redirects to an invalid or non-HTTP URL: \(Self.place(page.url))")
+                throw Fault(
+                    description: "the login redirects to an invalid or non-HTTP URL: \(Self.withoutQuery(page.url))"
+                )
             }
             page = try await target(of: page, &login)
         }
@@ -64,7 +66,7 @@ package struct FormBrowser: Sendable {
             return WebPage.Target(url: Self.resolve(location, at: page.url), form: nil)
         }
         guard let form = WebPage.form(String(decoding: answer.body, as: UTF8.self)) else {
-            throw Fault(description: "\(Self.place(page.url)): HTTP \(answer.status), and the page has no form")
+            throw Fault(description: "\(Self.withoutQuery(page.url)): HTTP \(answer.status), and the page has no form")
         }
         let url = Self.resolve(form.action, at: page.url)
         return WebPage.Target(url: url, form: form.asksForPassword ? try login.fields(of: form, at: url) : form.fields)
@@ -109,12 +111,12 @@ package struct FormBrowser: Sendable {
         request.form = page.form
         request.accept = "text/html"
         do throws(ServiceFailure) { return try await ask(request, page.url) } catch {
-            throw Fault(description: "\(Self.place(page.url)): \(error.status.message ?? "no response")")
+            throw Fault(description: "\(Self.withoutQuery(page.url)): \(error.status.message ?? "no response")")
         }
     }
 
     /// Returns the URL without its query, which may hold secrets.
-    private static func place(_ url: String) -> Substring { url.prefix { $0 != "?" } }
+    private static func withoutQuery(_ url: String) -> Substring { url.prefix { $0 != "?" } }
 
     /// Resolves a link on a page (RFC 3986 §5.2, without dot segments).
     private static func resolve(_ link: String, at page: String) -> String {
@@ -125,7 +127,7 @@ package struct FormBrowser: Sendable {
         if link.hasPrefix("//") { return parts[0] + link }
         let origin = parts.prefix(3).joined(separator: "/")
         if link.hasPrefix("/") { return origin + link }
-        if link.hasPrefix("?") { return place(page) + link }
+        if link.hasPrefix("?") { return withoutQuery(page) + link }
         let path = parts.count > 3 ? parts[3].prefix { $0 != "?" && $0 != "#" } : ""
         let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
         return "\(origin)/\(folder)\(link)"

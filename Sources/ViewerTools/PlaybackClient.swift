@@ -72,7 +72,7 @@ package struct PlaybackClient: Sendable {
         var request = request
         if let key { request.headers.append(("Authorization", "Bearer \(key)")) }
         let answer: ServiceAnswer
-        do throws(ServiceFailure) { answer = try await http.answer(request, at: url, within: .seconds(10)) } catch {
+        do throws(ServiceFailure) { answer = try await http.send(request, to: url, within: .seconds(10)) } catch {
             throw FormBrowser.Fault(description: "the gate at \(url) did not respond: \(error.status.message ?? "")")
         }
         guard let body = try? EntitlementBody.read(Body.self, json: answer.body) else {

@@ -43,9 +43,9 @@ package final class SandboxPlatform: PlatformSignOn {
 
     package func assertion(_ mvpd: MVPD, request: String) async -> String? {
         guard let address = WebAddress(service), address.isSecure || address.isOfThisMachine else { return nil }
-        var question = ServiceRequest(method: .POST, path: ["sandbox", "platform", "sign-in"], isAuthorized: false)
-        question.form = [("mvpd", mvpd.id), ("username", login.user), ("password", login.password)]
-        let answer = try? await HTTPTransport().answer(question, at: service, within: .seconds(20))
+        var signIn = ServiceRequest(method: .POST, path: ["sandbox", "platform", "sign-in"], isAuthorized: false)
+        signIn.form = [("mvpd", mvpd.id), ("username", login.user), ("password", login.password)]
+        let answer = try? await HTTPTransport().send(signIn, to: service, within: .seconds(20))
         guard let answer, answer.status == 200,
             let members = try? EntitlementBody.read([String: String?].self, json: answer.body),
             let response = members["SAMLResponse"] ?? nil

@@ -11,7 +11,7 @@ struct XMLAttributeList {
     /// The number of attributes, without declarations of namespaces.
     let count: Int
 
-    init(_ first: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?, _ count: Int32) {
+    init(_ first: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?, count: Int32) {
         unsafe self.first = first
         self.count = unsafe first == nil ? 0 : Int(count)
     }
@@ -56,43 +56,43 @@ struct XMLAttributeList {
 struct XMLAttributeCursor {
     private let document: UnsafeBufferPointer<UInt8>
     /// The next byte.
-    private(set) var place: Int
+    private(set) var position: Int
     /// The end of the tag, before `>` or `/>`.
     private let end: Int
 
     /// Creates a cursor at the name of a tag.
-    init(_ document: UnsafeBufferPointer<UInt8>, _ tag: XMLTag) {
+    init(in document: UnsafeBufferPointer<UInt8>, at tag: XMLTag) {
         unsafe self.document = document
-        place = Int(tag.start) + 1
+        position = Int(tag.start) + 1
         end = Int(tag.end) - (tag.isEmpty ? 2 : 1)
-        precondition(place <= end && end < document.count)
+        precondition(position <= end && end < document.count)
     }
 
     /// Moves behind a name; false if another one is there.
-    mutating func skip(_ prefix: UnsafePointer<xmlChar>?, _ name: UnsafePointer<xmlChar>) -> Bool {
-        let start = place
+    mutating func skip(prefix: UnsafePointer<xmlChar>?, name: UnsafePointer<xmlChar>) -> Bool {
+        let start = position
         if let prefix = unsafe prefix {
-            guard unsafe skip(text: prefix), place < end, unsafe document[place] == UInt8(ascii: ":") else {
-                place = start
+            guard unsafe skip(text: prefix), position < end, unsafe document[position] == UInt8(ascii: ":") else {
+                position = start
                 return false
             }
-            place += 1
+            position += 1
         }
-        if unsafe skip(text: name), place == end || isAtSpace || byte == UInt8(ascii: "=") { return true }
-        place = start
+        if unsafe skip(text: name), position == end || isAtSpace || byte == UInt8(ascii: "=") { return true }
+        position = start
         return false
     }
 
     /// Moves behind `text`, which ends with a zero; false if it is not there.
     private mutating func skip(text: UnsafePointer<xmlChar>) -> Bool {
         let (document, end) = unsafe (document, end)
-        var (place, offset) = (place, 0)
+        var (position, offset) = (position, 0)
         while unsafe text[offset] != 0 {
-            guard place < end, unsafe document[place] == text[offset] else { return false }
-            place += 1
+            guard position < end, unsafe document[position] == text[offset] else { return false }
+            position += 1
             offset += 1
         }
-        self.place = place
+        self.position = position
         return true
     }
 
@@ -100,25 +100,25 @@ struct XMLAttributeCursor {
     mutating func next(_ attribute: XMLAttributeList.Item) -> (value: Range<Int>, isLiteral: Bool)? {
         while true {
             skipSpace()
-            if unsafe skip(attribute.prefix, attribute.name) { break }
+            if unsafe skip(prefix: attribute.prefix, name: attribute.name) { break }
             guard isAtDeclaration, skipAttribute() else { return nil }
         }
         guard let quote = openValue() else { return nil }
         let value = unsafe attribute.value
-        let start = place
+        let start = position
         if start + value.count < end, unsafe document[start + value.count] == quote, unsafe isLiteral(value) {
-            place = start + value.count + 1
-            return (start..<place - 1, true)
+            position = start + value.count + 1
+            return (start..<position - 1, true)
         }
         guard closeValue(quote) else { return nil }
-        let range = start..<place - 1
+        let range = start..<position - 1
         return unsafe document.span.reads(range, as: value) ? (range, false) : nil
     }
 
     /// Returns true if nothing but white space and declarations of namespaces is left.
     mutating func isAtEnd() -> Bool {
         skipSpace()
-        while place < end {
+        while position < end {
             guard isAtDeclaration, skipAttribute() else { return false }
             skipSpace()
         }
@@ -126,20 +126,20 @@ struct XMLAttributeCursor {
     }
 
     /// The next byte of the tag; zero at its end.
-    private var byte: UInt8 { place < end ? unsafe document[place] : 0 }
+    private var byte: UInt8 { position < end ? unsafe document[position] : 0 }
 
     private var isAtSpace: Bool { byte.isXMLSpace }
 
-    private mutating func skipSpace() { while isAtSpace { place += 1 } }
+    private mutating func skipSpace() { while isAtSpace { position += 1 } }
 
     private var isAtDeclaration: Bool {
-        guard unsafe document.span.starts(with: "xmlns", at: place), place + 5 < end else { return false }
-        let next = unsafe document[place + 5]
+        guard unsafe document.span.starts(with: "xmlns", at: position), position + 5 < end else { return false }
+        let next = unsafe document[position + 5]
         return next == UInt8(ascii: "=") || next == UInt8(ascii: ":") || next.isXMLSpace
     }
 
     private mutating func skipAttribute() -> Bool {
-        while place < end, unsafe document[place] != UInt8(ascii: "="), !isAtSpace { place += 1 }
+        while position < end, unsafe document[position] != UInt8(ascii: "="), !isAtSpace { position += 1 }
         guard let quote = openValue() else { return false }
         return closeValue(quote)
     }
@@ -147,25 +147,25 @@ struct XMLAttributeCursor {
     /// Moves into a value, and returns its quotation mark.
     private mutating func openValue() -> UInt8? {
         skipSpace()
-        guard place < end, unsafe document[place] == UInt8(ascii: "=") else { return nil }
-        place += 1
+        guard position < end, unsafe document[position] == UInt8(ascii: "=") else { return nil }
+        position += 1
         skipSpace()
-        guard place < end else { return nil }
-        let quote = unsafe document[place]
-        place += 1
+        guard position < end else { return nil }
+        let quote = unsafe document[position]
+        position += 1
         return quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") ? quote : nil
     }
 
     private mutating func closeValue(_ quote: UInt8) -> Bool {
-        while place < end, unsafe document[place] != quote { place += 1 }
-        place += 1
-        return place <= end
+        while position < end, unsafe document[position] != quote { position += 1 }
+        position += 1
+        return position <= end
     }
 
     /// Returns true if the next bytes are `value`, and nothing in them is escaped.
     private func isLiteral(_ value: UnsafeBufferPointer<UInt8>) -> Bool {
         let value = unsafe value.span
-        let bytes = unsafe document.span.extracting(place..<place + value.count)
+        let bytes = unsafe document.span.extracting(position..<position + value.count)
         return bytes.hasSameBytes(as: value) && value.firstIndex(of: UInt8(ascii: "&"), from: 0) == nil
     }
 }
@@ -175,13 +175,13 @@ extension Span<UInt8> {
     /// as `&#38;`.
     fileprivate func reads(_ range: Range<Int>, as value: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let decoded = decodedXML(range, isAttribute: true) else { return false }
-        var place = 0
+        var position = 0
         for byte in decoded {
-            guard place < value.count, unsafe value[place] == byte else { return false }
-            place += 1
+            guard position < value.count, unsafe value[position] == byte else { return false }
+            position += 1
             guard byte == UInt8(ascii: "&") else { continue }
-            if unsafe value[place...].starts(with: "#38;".utf8) { place += 4 }
+            if unsafe value[position...].starts(with: "#38;".utf8) { position += 4 }
         }
-        return place == value.count
+        return position == value.count
     }
 }

@@ -13,21 +13,21 @@ extension Span<UInt8> {
     package func decodedXML(_ range: Range<Int>, isAttribute: Bool) -> [UInt8]? {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(range.count)
-        var place = range.lowerBound
-        while place < range.upperBound {
-            let byte = self[place]
-            place += 1
+        var position = range.lowerBound
+        while position < range.upperBound {
+            let byte = self[position]
+            position += 1
             switch byte {
             case 0xD:
-                if place < range.upperBound, self[place] == 0xA { place += 1 }
+                if position < range.upperBound, self[position] == 0xA { position += 1 }
                 decoded.append(isAttribute ? 0x20 : 0xA)
             case 0x9, 0xA: decoded.append(isAttribute ? 0x20 : byte)
             case UInt8(ascii: "&"):
-                guard let end = firstIndex(of: UInt8(ascii: ";"), from: place), end < range.upperBound,
-                    let character = character(of: place..<end)
+                guard let end = firstIndex(of: UInt8(ascii: ";"), from: position), end < range.upperBound,
+                    let character = character(of: position..<end)
                 else { return nil }
                 decoded += UTF8.encode(character)?.map { $0 } ?? []
-                place = end + 1
+                position = end + 1
             default: decoded.append(byte)
             }
         }
@@ -51,8 +51,8 @@ extension Span<UInt8> {
         let digits = name.dropFirst(isHexadecimal ? 2 : 1)
         guard !digits.isEmpty else { return nil }
         var number: UInt32 = 0
-        for place in digits {
-            guard let digit = self[place].hexadecimalDigit, isHexadecimal || digit < 10, number < 0x11_0000 else {
+        for position in digits {
+            guard let digit = self[position].hexadecimalDigit, isHexadecimal || digit < 10, number < 0x11_0000 else {
                 return nil
             }
             number = number * (isHexadecimal ? 16 : 10) + UInt32(digit)

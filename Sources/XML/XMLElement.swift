@@ -111,13 +111,13 @@ extension Span<UInt8> {
     /// Returns true if no tag is longer than `limit` bytes, from a `<` to the next `>`.
     fileprivate func tagsHaveAtMost(_ limit: Int) -> Bool {
         var start: Int?
-        for place in indices {
-            switch self[place] {
-            case UInt8(ascii: "<"): start = start ?? place
+        for position in indices {
+            switch self[position] {
+            case UInt8(ascii: "<"): start = start ?? position
             case UInt8(ascii: ">"): start = nil
             default: break
             }
-            if let start, place - start > limit { return false }
+            if let start, position - start > limit { return false }
         }
         return true
     }

@@ -12,7 +12,7 @@ struct XMLEventList: ~Copyable {
 
     var view: XMLEvents {
         @_lifetime(borrow self)
-        get { XMLEvents(events.span, bytes.span) }
+        get { XMLEvents(list: events.span, bytes: bytes.span) }
     }
 
     /// The number of bytes of the names and texts.
@@ -40,13 +40,13 @@ struct XMLEventList: ~Copyable {
         let start = UInt32(bytes.count)
         let source = unsafe Span(_unsafeElements: source)
         let lineFeed: [1 of UInt8] = [0xA]
-        var place = 0
-        while let end = source.firstIndex(of: 0xD, from: place) {
-            bytes.append(copying: source.extracting(place..<end))
-            place = end + 1
-            if (place < source.count ? source[place] : next) != 0xA { bytes.append(copying: lineFeed.span) }
+        var position = 0
+        while let end = source.firstIndex(of: 0xD, from: position) {
+            bytes.append(copying: source.extracting(position..<end))
+            position = end + 1
+            if (position < source.count ? source[position] : next) != 0xA { bytes.append(copying: lineFeed.span) }
         }
-        bytes.append(copying: source.extracting(place...))
+        bytes.append(copying: source.extracting(position...))
         return start..<UInt32(bytes.count)
     }
 
@@ -54,12 +54,12 @@ struct XMLEventList: ~Copyable {
     mutating func storeAttributeValue(_ source: UnsafeBufferPointer<UInt8>) -> XMLEvent.Bytes {
         let start = UInt32(bytes.count)
         let source = unsafe Span(_unsafeElements: source)
-        var place = 0
-        while let ampersand = source.firstIndex(of: UInt8(ascii: "&"), from: place) {
-            bytes.append(copying: source.extracting(place...ampersand))
-            place = ampersand + (source.starts(with: "&#38;", at: ampersand) ? 5 : 1)
+        var position = 0
+        while let ampersand = source.firstIndex(of: UInt8(ascii: "&"), from: position) {
+            bytes.append(copying: source.extracting(position...ampersand))
+            position = ampersand + (source.starts(with: "&#38;", at: ampersand) ? 5 : 1)
         }
-        bytes.append(copying: source.extracting(place...))
+        bytes.append(copying: source.extracting(position...))
         return start..<UInt32(bytes.count)
     }
 }

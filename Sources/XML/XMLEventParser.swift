@@ -131,14 +131,14 @@ private struct XMLEventSink: ~Copyable {
             let known = lastLine
             let end = line
             guard end != known, let input = unsafe context?.pointee.input?.pointee,
-                let base = unsafe input.base, var place = unsafe input.cur, unsafe place > base
+                let base = unsafe input.base, var cursor = unsafe input.cur, unsafe cursor > base
             else { return end }
             var start = end
             repeat {
-                unsafe place -= 1
-                if unsafe place.pointee == UInt8(ascii: "<") { return start }
-                if unsafe place.pointee == 0xA, start > 1 { start -= 1 }
-            } while unsafe place > base
+                unsafe cursor -= 1
+                if unsafe cursor.pointee == UInt8(ascii: "<") { return start }
+                if unsafe cursor.pointee == 0xA, start > 1 { start -= 1 }
+            } while unsafe cursor > base
             return end
         }
     }
@@ -160,14 +160,22 @@ private struct XMLEventSink: ~Copyable {
         unsafe handlers.initialized = clibxml2_sax2_magic()
         unsafe handlers.internalSubset = { sink, _, _, _ in unsafe XMLEventSink.from(sink)?.pointee.stop(.doctype) }
         unsafe handlers.startElementNs = { sink, name, _, uri, _, _, attributeCount, _, attributes in
-            unsafe XMLEventSink.from(sink)?.pointee.start(name, uri, attributes, Int(attributeCount))
+            unsafe XMLEventSink.from(sink)?.pointee.start(
+                name,
+                namespace: uri,
+                attributes: attributes,
+                attributeCount: Int(attributeCount)
+            )
         }
         unsafe handlers.endElementNs = { sink, _, _, _ in unsafe XMLEventSink.from(sink)?.pointee.end() }
-        unsafe handlers.characters = { sink, text, count in unsafe XMLEventSink.from(sink)?.pointee.text(text, count) }
-        unsafe handlers.cdataBlock = { sink, text, count in unsafe XMLEventSink.from(sink)?.pointee.section(text, count)
+        unsafe handlers.characters = { sink, text, count in
+            unsafe XMLEventSink.from(sink)?.pointee.text(text, count: count)
+        }
+        unsafe handlers.cdataBlock = { sink, text, count in
+            unsafe XMLEventSink.from(sink)?.pointee.section(text, count: count)
         }
         unsafe handlers.ignorableWhitespace = { sink, text, count in
-            unsafe XMLEventSink.from(sink)?.pointee.text(text, count)
+            unsafe XMLEventSink.from(sink)?.pointee.text(text, count: count)
         }
         unsafe handlers.comment = { sink, _ in unsafe XMLEventSink.from(sink)?.pointee.interrupt() }
         unsafe handlers.processingInstruction = { sink, _, _ in unsafe XMLEventSink.from(sink)?.pointee.interrupt() }
@@ -182,9 +190,9 @@ private struct XMLEventSink: ~Copyable {
 
     private mutating func start(
         _ name: UnsafePointer<xmlChar>?,
-        _ namespace: UnsafePointer<xmlChar>?,
-        _ attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?,
-        _ attributeCount: Int
+        namespace: UnsafePointer<xmlChar>?,
+        attributes: UnsafeMutablePointer<UnsafePointer<xmlChar>?>?,
+        attributeCount: Int
     ) {
         guard failure == nil else { return }
         depth += 1
@@ -240,27 +248,27 @@ private struct XMLEventSink: ~Copyable {
         events.append(XMLEvent(kind: .end, line: line))
     }
 
-    private mutating func text(_ text: UnsafePointer<xmlChar>?, _ count: Int32) {
+    private mutating func text(_ text: UnsafePointer<xmlChar>?, count: Int32) {
         guard failure == nil, let text = unsafe text, count > 0 else { return }
         let line = line
         let bytes = unsafe UnsafeBufferPointer(start: text, count: Int(count))
-        unsafe noticeText(bytes, line)
+        unsafe noticeText(bytes, line: line)
         let value = unsafe events.store(bytes)
         events.append(XMLEvent(kind: .text, value: value, line: line))
     }
 
-    private mutating func section(_ text: UnsafePointer<xmlChar>?, _ count: Int32) {
+    private mutating func section(_ text: UnsafePointer<xmlChar>?, count: Int32) {
         guard failure == nil, let text = unsafe text, count > 0 else { return }
         let line = line
         let bytes = unsafe UnsafeBufferPointer(start: text, count: Int(count))
-        unsafe noticeText(bytes, line)
+        unsafe noticeText(bytes, line: line)
         // libxml2 has read the byte after a piece before it reports the piece: more of the section, or its `]]>`.
         let value = unsafe events.storeSection(bytes, next: text[Int(count)])
         events.append(XMLEvent(kind: .text, value: value, line: line))
     }
 
     /// Reports an interruption if a comment or processing instruction separates this text from text before it.
-    private mutating func noticeText(_ bytes: UnsafeBufferPointer<UInt8>, _ line: UInt32) {
+    private mutating func noticeText(_ bytes: UnsafeBufferPointer<UInt8>, line: UInt32) {
         guard run != .text, unsafe !bytes.allSatisfy(\.isXMLSpace) else { return }
         if run == .interrupted {
             events.append(XMLEvent(kind: .interruption, line: line))

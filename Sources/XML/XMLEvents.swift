@@ -13,7 +13,7 @@ package struct XMLEvents: ~Escapable {
     package let bytes: Span<UInt8>
 
     @_lifetime(copy list, copy bytes)
-    init(_ list: Span<XMLEvent>, _ bytes: Span<UInt8>) {
+    init(list: Span<XMLEvent>, bytes: Span<UInt8>) {
         self.list = list
         self.bytes = bytes
     }
@@ -29,11 +29,11 @@ package struct XMLEvents: ~Escapable {
     package func namespace(_ range: XMLEvent.Bytes) -> [UInt8] {
         var name: [UInt8] = []
         let text = text(range)
-        var place = 0
-        while place < text.count {
-            name.append(text[place])
-            let isReference = text.starts(with: "&#38;", at: place)
-            place += isReference ? 5 : 1
+        var position = 0
+        while position < text.count {
+            name.append(text[position])
+            let isReference = text.starts(with: "&#38;", at: position)
+            position += isReference ? 5 : 1
         }
         return name
     }
@@ -43,7 +43,7 @@ package struct XMLEvents: ~Escapable {
 
     /// Returns true if the bytes of `range` are `literal`.
     @inlinable @inline(__always)
-    package func equals(_ range: XMLEvent.Bytes, _ literal: StaticString) -> Bool {
+    package func equals(_ range: XMLEvent.Bytes, literal: StaticString) -> Bool {
         range.count == literal.utf8CodeUnitCount && bytes.starts(with: literal, at: Int(range.lowerBound))
     }
 }

@@ -15,7 +15,7 @@ struct XMLNameTable: Sendable {
     init(_ list: [StaticString]) {
         func slot(_ name: StaticString) -> Int {
             name.withUTF8Buffer { bytes in
-                unsafe Self.slot(bytes.first ?? 0, bytes.dropFirst().first ?? 0)
+                unsafe Self.slot(first: bytes.first ?? 0, second: bytes.dropFirst().first ?? 0)
             }
         }
         let order = list.indices.sorted { (slot(list[$0]), $0) < (slot(list[$1]), $1) }
@@ -25,15 +25,15 @@ struct XMLNameTable: Sendable {
     }
 
     /// Nearly all names of a document are not in the list: few of those in it have both bytes.
-    private static func slot(_ first: UInt8, _ second: UInt8) -> Int { Int((first &* 7 &+ second) & 0x7F) }
+    private static func slot(first: UInt8, second: UInt8) -> Int { Int((first &* 7 &+ second) & 0x7F) }
 
     /// Returns the index of `name`, which ends with a zero; nil if it is not in the list.
     func index(of name: UnsafePointer<xmlChar>) -> Int? {
         let first = unsafe name.pointee
         // The second byte may be the zero.
-        let slot = Self.slot(first, first == 0 ? 0 : unsafe name[1])
-        for place in starts[slot]..<starts[slot + 1] where unsafe xmlStrEqual(name, names[place].utf8Start) != 0 {
-            return indices[place]
+        let slot = Self.slot(first: first, second: first == 0 ? 0 : unsafe name[1])
+        for entry in starts[slot]..<starts[slot + 1] where unsafe xmlStrEqual(name, names[entry].utf8Start) != 0 {
+            return indices[entry]
         }
         return nil
     }

@@ -21,12 +21,12 @@ extension String {
 extension Span<UInt8> {
     /// True for printable ASCII, delete and white space, which nearly all text is, and which needs no decoding to be found legal.
     package var isPlainXML: Bool {
-        var place = 0
+        var position = 0
         while true {
-            place = firstIndex(outside: 0x20, from: place)
-            guard place < count else { return true }
-            guard self[place].isXMLSpace || self[place] == 0x7F else { return false }
-            place += 1
+            position = firstIndex(outside: 0x20, from: position)
+            guard position < count else { return true }
+            guard self[position].isXMLSpace || self[position] == 0x7F else { return false }
+            position += 1
         }
     }
 }
@@ -35,7 +35,7 @@ extension Span<UInt8> {
     /// True if there is nothing but XML white space.
     @inlinable
     package var isXMLSpace: Bool {
-        for place in indices where !self[place].isXMLSpace { return false }
+        for position in indices where !self[position].isXMLSpace { return false }
         return true
     }
 
@@ -77,12 +77,12 @@ extension [UInt8] {
     package mutating func appendXML(_ text: Span<UInt8>, by reference: (UInt8) -> StaticString?) {
         // Most text has no such byte, and is copied at once.
         var start = 0
-        for place in text.indices {
+        for position in text.indices {
             // No letter has a reference: `>` is the last byte that may have one.
-            guard text[place] <= UInt8(ascii: ">"), let reference = reference(text[place]) else { continue }
-            append(copying: text.extracting(start..<place))
+            guard text[position] <= UInt8(ascii: ">"), let reference = reference(text[position]) else { continue }
+            append(copying: text.extracting(start..<position))
             append(reference)
-            start = place + 1
+            start = position + 1
         }
         append(copying: text.extracting(start...))
     }

@@ -77,8 +77,8 @@ struct ServeCommand: AsyncParsableCommand {
                 isVerbose: verbose
             )
             try await server.run(host: address.host, port: address.port) { port in
-                let shown = address.host.contains(":") ? "[\(address.host)]" : address.host
-                Terminal.error.write("playgate-sandbox: listening on http://\(shown):\(port)\n")
+                let host = address.host.contains(":") ? "[\(address.host)]" : address.host
+                Terminal.error.write("playgate-sandbox: listening on http://\(host):\(port)\n")
             }
         } catch let error as ConfigurationError {
             throw CommandFailure("\(error)")

@@ -123,8 +123,8 @@ final class Application: AccessEnablerDelegate {
         forKey key: Int,
         andArguments arguments: [String: String]
     ) async {
-        let shown = arguments.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
-        note("setMetadataStatus \(encrypted) \(key) \(shown)")
+        let text = arguments.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
+        note("setMetadataStatus \(encrypted) \(key) \(text)")
     }
 
     func preauthorizedResources(_ resources: [String]) async {

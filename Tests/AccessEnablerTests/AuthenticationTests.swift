@@ -177,7 +177,7 @@ import ViewerTools
         "inventory 15: temporary access needs no call of getAuthentication before its selection",
         arguments: interfaces
     )
-    func tempPassAlone(interface: ServiceProvider.Interface) async throws {
+    func onlyTempPass(interface: ServiceProvider.Interface) async throws {
         try await SandboxFixture.with { sandbox in
             let application = Application()
             let enabler = await sandbox.client(application, interface: interface)

@@ -249,9 +249,9 @@ import Testing
             let failure = try #require(await enabler.getAuthorization("TNT").failure)
             #expect(failure.errorCode != .userAuthenticated)
             await enabler.finishCallbacks()
-            let told = application.events("status").map { $0.split(separator: " ")[1] }
-            #expect(told.prefix(2) == ["N011", "Z011"])
-            #expect(told.contains("N111"))
+            let reported = application.events("status").map { $0.split(separator: " ")[1] }
+            #expect(reported.prefix(2) == ["N011", "Z011"])
+            #expect(reported.contains("N111"))
         }
     }
 

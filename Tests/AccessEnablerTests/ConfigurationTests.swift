@@ -195,7 +195,7 @@ import Testing
                 await turnstile.pass($0); return nil
             }
             async let first = enabler.setRequestor("QUIET", serviceProviders: [sandbox.provider()])
-            await turnstile.hasSomebody()
+            await turnstile.hasWaiter()
             #expect(await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider()]).status == .success)
             await turnstile.open()
             #expect(await first.status == .error)

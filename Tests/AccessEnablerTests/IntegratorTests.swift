@@ -64,18 +64,18 @@ typealias Published = Integrator.Application
             let storage = MemoryTokenStorage()
             _ = try await sandbox.viewer("bob", storage: storage)
             let enabler = await sandbox.client(requestor: nil, storage: storage)
-            let early = await Self.preauthorize(enabler, hasLabel)
+            let early = await Self.preauthorize(by: enabler, hasLabel: hasLabel)
             #expect(!early.isResponse && early.lines[0].hasPrefix("0 requestor_not_configured | retry | No requestor"))
             await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider(.v1)])
-            let answer = await Self.preauthorize(enabler, hasLabel)
+            let answer = await Self.preauthorize(by: enabler, hasLabel: hasLabel)
             #expect(answer.isResponse)
             #expect(answer.lines == ["TNT true ", "TBS true ", "CNN false authorization_denied_by_mvpd"])
         }
     }
 
     private static func preauthorize(
-        _ enabler: AccessEnabler,
-        _ hasLabel: Bool
+        by enabler: AccessEnabler,
+        hasLabel: Bool
     ) async -> (isResponse: Bool, lines: [String]) {
         await withCheckedContinuation { continuation in
             preauthorizeAsPublished(enabler, hasLabel: hasLabel) {
@@ -114,9 +114,9 @@ typealias Published = Integrator.Application
                     "setAuthenticationStatus success USER_AUTHENTICATED",
                 ]
             )
-            #expect(platform.shown.all == ["PlatformMVPD"])
+            #expect(platform.offered.all == ["PlatformMVPD"])
             let isDictionary = form == .filter || form == .withDataAndFilter
-            #expect(platform.shown.featured == (isDictionary ? ["PlatformMVPD"] : []))
+            #expect(platform.offered.featured == (isDictionary ? ["PlatformMVPD"] : []))
         }
     }
 
@@ -152,7 +152,10 @@ typealias Published = Integrator.Application
     @Test("inventory 1: the package depends on the library product alone, and has the sources of these tests")
     func package() throws {
         let folder = repository + "/Tests/Integrator"
-        let manifest = try CommandRun("/usr/bin/env", ["swift", "package", "--package-path", folder, "dump-package"])
+        let manifest = try CommandRun(
+            "/usr/bin/env",
+            arguments: ["swift", "package", "--package-path", folder, "dump-package"]
+        )
         #expect(manifest.status == 0, "\(manifest.error)")
         let text = manifest.output.filter { !$0.isWhitespace }
         #expect(text.contains(#""dependencies":[{"product":["AccessEnabler","playgate""#))

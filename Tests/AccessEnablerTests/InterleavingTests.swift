@@ -16,9 +16,9 @@ import ViewerTools
     private static let interfaces = ServiceProvider.Interface.allCases
 
     /// Creates a client with an authenticated viewer that holds each request with that name in its path.
-    private static func held(
+    private static func clientHolding(
         _ name: String,
-        _ sandbox: SandboxFixture,
+        in sandbox: SandboxFixture,
         interface: ServiceProvider.Interface = .v2
     ) async throws -> (AccessEnabler, Application, Turnstile, MemoryTokenStorage) {
         let (turnstile, storage) = (Turnstile(name), MemoryTokenStorage())
@@ -37,13 +37,13 @@ import ViewerTools
     @Test("a viewer who logs out while authorized gets no token, and leaves no authorization", arguments: interfaces)
     func logsOut(interface: ServiceProvider.Interface) async throws {
         try await SandboxFixture.with { sandbox in
-            let (enabler, application, turnstile, storage) = try await Self.held(
+            let (enabler, application, turnstile, storage) = try await Self.clientHolding(
                 "authorize",
-                sandbox,
+                in: sandbox,
                 interface: interface
             )
             async let answer = enabler.checkAuthorization("TNT")
-            await turnstile.hasSomebody()
+            await turnstile.hasWaiter()
             #expect(await enabler.logout() == .complete)
             // Another viewer logs in.
             await enabler.setRequestor("REF30", serviceProviders: [sandbox.provider(interface)])
@@ -62,13 +62,13 @@ import ViewerTools
     @Test("what the service says of one viewer does not log out the next", arguments: ["authorize", "preauthorize"])
     func staleFailure(name: String) async throws {
         try await SandboxFixture.with { sandbox in
-            let (enabler, _, turnstile, _) = try await Self.held(name, sandbox)
+            let (enabler, _, turnstile, _) = try await Self.clientHolding(name, in: sandbox)
             try await sandbox.control(
                 #"{"faults":[{"on":"\#(name)","code":"authenticated_profile_missing","times":1}]}"#
             )
             async let token = enabler.checkAuthorization("TNT")
             async let locks = enabler.checkPreauthorizedResources(["TNT"])
-            await turnstile.hasSomebody()
+            await turnstile.hasWaiter()
             _ = await enabler.logout()
             #expect(await enabler.getAuthentication().viewer != nil)
             await turnstile.open()
@@ -91,7 +91,7 @@ import ViewerTools
             await enabler.finishCallbacks()
             await turnstile.close()
             async let again = enabler.setRequestor("REF30", serviceProviders: [sandbox.provider()])
-            await turnstile.hasSomebody()
+            await turnstile.hasWaiter()
             let url = try #require(application.urls.first)
             let end = try await FormBrowser(redirectURL: "adobepass://ios.app").visit(url, user: "bob", password: "bob")
             #expect(await enabler.handleExternalURL(end))
@@ -168,7 +168,7 @@ import ViewerTools
     func unreadableStorage() async throws {
         try await SandboxFixture.with { sandbox in
             let folder = try TemporaryFolder()
-            let path = try folder.write("logins", "damaged")
+            let path = try folder.write("logins", contents: "damaged")
             let application = Application(.provider("SandboxMVPD"), user: "alice")
             let enabler = await sandbox.client(application, storage: FileTokenStorage(path: path, integrityCheck: .all))
             #expect(await enabler.getAuthorization("TNT").token != nil)
@@ -187,17 +187,17 @@ import ViewerTools
     @Test("a decision that is to be asked for again is, as often as it may be", arguments: interfaces)
     func retriesDecision(interface: ServiceProvider.Interface) async throws {
         try await SandboxFixture.with { sandbox in
-            let asked = Mutex(0)
+            let requests = Mutex(0)
             let delays = Delays()
             let application = Application(.provider("SandboxMVPD"), user: "alice")
             let enabler = await sandbox.client(application, interface: interface, delays: delays) { request in
-                if request.path.contains("authorize") { asked.withLock { $0 += 1 } }
+                if request.path.contains("authorize") { requests.withLock { $0 += 1 } }
                 return nil
             }
             _ = await enabler.getAuthentication()
             try await sandbox.control(#"{"faults":[{"on":"authorize","code":"network_connection_timeout"}]}"#)
             #expect(await enabler.checkAuthorization("TNT").failure?.status?.knownCode == .networkConnectionTimeout)
-            #expect(asked.withLock { $0 } == 3)
+            #expect(requests.withLock { $0 } == 3)
             #expect(delays.all.count == 2)
             // A fault is no denial: the viewer may retry at once.
             try await sandbox.control(#"{"faults":[]}"#)
@@ -208,12 +208,12 @@ import ViewerTools
     @Test("attempts do not multiply: three in all, for whatever has no answer", arguments: interfaces)
     func attempts(interface: ServiceProvider.Interface) async throws {
         try await SandboxFixture.with { sandbox in
-            let asked = Mutex<[String: Int]>([:])
+            let requests = Mutex<[String: Int]>([:])
             let delays = Delays()
             let application = Application(.provider("SandboxMVPD"), user: "alice")
             let enabler = await sandbox.client(application, interface: interface, delays: delays) { request in
                 for name in ["token", "preauthorize"] where request.path.contains(name) {
-                    asked.withLock { $0[name, default: 0] += 1 }
+                    requests.withLock { $0[name, default: 0] += 1 }
                 }
                 return nil
             }
@@ -221,14 +221,14 @@ import ViewerTools
             try await sandbox.control(#"{"faults":[{"on":"preauthorize","close":true}]}"#)
             let answer = await enabler.preauthorize(PreauthorizeRequest(resources: ["TNT"]))
             #expect(answer.value.status?.knownCode == .networkError)
-            #expect(asked.withLock { $0["preauthorize"] } == 3)
+            #expect(requests.withLock { $0["preauthorize"] } == 3)
             #expect(delays.all.count == 2)
             // The access token has expired, and there is no new one.
-            asked.withLock { $0 = [:] }
+            requests.withLock { $0 = [:] }
             sandbox.clock.advance(seconds: 86_400)
             try await sandbox.control(#"{"faults":[{"on":"token","close":true}]}"#)
             #expect(await enabler.checkAuthorization("TNT").failure != nil)
-            #expect(asked.withLock { $0["token"] } == 3)
+            #expect(requests.withLock { $0["token"] } == 3)
             #expect(delays.all.count == 4)
         }
     }

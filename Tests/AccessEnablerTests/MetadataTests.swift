@@ -109,7 +109,7 @@ import Testing
     func encrypted(interface: ServiceProvider.Interface) async throws {
         let folder = try TemporaryFolder()
         let keys = try DevelopmentKeys(at: GateSample.time)
-        try folder.write("programmer.pem", keys.signerCertificate)
+        try folder.write("programmer.pem", contents: keys.signerCertificate)
         let configuration = """
             requestors:
               - id: REF30
@@ -128,9 +128,9 @@ import Testing
             #expect(await blind.getMetadata(.userMetadata(key: "householdID")).value == .text("h"))
             let options = AccessEnablerOptions(metadataKey: try MetadataKey(pem: keys.signerKey))
             let (seeing, _) = try await sandbox.viewer("alice", interface: interface, options: options)
-            let shown = await seeing.getMetadata(.userMetadata(key: "zip"))
-            #expect(!shown.isEncrypted)
-            #expect(shown.value == .list([.text("12345")]))
+            let metadata = await seeing.getMetadata(.userMetadata(key: "zip"))
+            #expect(!metadata.isEncrypted)
+            #expect(metadata.value == .list([.text("12345")]))
         }
     }
 }

@@ -23,7 +23,7 @@ final class ScriptedPlatform: PlatformSignOn {
     }
 
     /// The providers that its picker showed.
-    var shown: (all: [String], featured: [String]) { seen.withLock { $0 } }
+    var offered: (all: [String], featured: [String]) { seen.withLock { $0 } }
 
     func currentProvider() async -> String? {
         if case .signedOn(let mvpd) = outcome { return mvpd }
@@ -47,13 +47,13 @@ final class ScriptedPlatform: PlatformSignOn {
         try await SandboxFixture.with { sandbox in
             let platform = ScriptedPlatform(.signedOn(mvpd: "PlatformMVPD")) { mvpd, request in
                 guard !request.isEmpty else { return nil }
-                var question = ServiceRequest(
+                var signIn = ServiceRequest(
                     method: .POST,
                     path: ["sandbox", "platform", "sign-in"],
                     isAuthorized: false
                 )
-                question.form = [("mvpd", mvpd.id), ("username", "alice"), ("password", "alice")]
-                let answer = try? await HTTPTransport().answer(question, at: sandbox.url, within: .seconds(20))
+                signIn.form = [("mvpd", mvpd.id), ("username", "alice"), ("password", "alice")]
+                let answer = try? await HTTPTransport().send(signIn, to: sandbox.url, within: .seconds(20))
                 let said = answer.flatMap { try? EntitlementBody.read([String: String].self, json: $0.body) }
                 return said?["SAMLResponse"]
             }
@@ -115,9 +115,9 @@ final class ScriptedPlatform: PlatformSignOn {
     @Test("inventory 12: filters of the platform's picker", arguments: filters.indices)
     func filter(index: Int) async throws {
         let (name, filter, all, featured) = Self.filters[index]
-        let shown = ProviderFilter.apply(filter, to: Self.mvpds)
-        #expect(shown.all.map(\.id) == all, "\(name)")
-        #expect(shown.featured.map(\.id) == featured, "\(name)")
+        let offered = ProviderFilter.apply(filter, to: Self.mvpds)
+        #expect(offered.all.map(\.id) == all, "\(name)")
+        #expect(offered.featured.map(\.id) == featured, "\(name)")
     }
 
     @Test("inventory 12: where no provider has sign-on, the platform is not asked")
@@ -127,7 +127,7 @@ final class ScriptedPlatform: PlatformSignOn {
             let application = Application(.provider("SandboxMVPD"), user: "alice")
             let enabler = await sandbox.client(application, requestor: "QUIET", platform: platform)
             #expect(await enabler.getAuthentication().viewer?.mvpd == "SandboxMVPD")
-            #expect(platform.shown.all.isEmpty)
+            #expect(platform.offered.all.isEmpty)
         }
     }
 }

@@ -84,12 +84,12 @@ import Testing
     @Test("inventory 35, 36, 37, 38, 39: decisions with and without an error of their own")
     func decisions() async throws {
         try await SandboxFixture.with { sandbox in
-            let asked = PreauthorizeRequest(resources: ["TNT", "CNN"])
+            let request = PreauthorizeRequest(resources: ["TNT", "CNN"])
             for (requestor, hasErrors) in [("REF30", true), ("QUIET", false)] {
                 let application = Application(.provider("SandboxMVPD"), user: "bob")
                 let enabler = await sandbox.client(application, interface: .v1, requestor: requestor)
                 _ = await enabler.getAuthentication()
-                let response = await enabler.preauthorize(asked).value
+                let response = await enabler.preauthorize(request).value
                 #expect(response.status == nil)
                 #expect(response.decisions.map(\.id) == ["TNT", "CNN"])
                 #expect(response.decisions.map(\.isAuthorized) == [true, false])
@@ -245,8 +245,8 @@ import Testing
             #expect(answer.decisions.map(\.id) == names)
             #expect(answer.decisions.map(\.isAuthorized) == [false, false, true])
             for name in names {
-                let alone = PreauthorizeRequest(resources: [name], disabling: [.localCache])
-                #expect(await enabler.preauthorize(alone).value.decisions.map(\.id) == [name])
+                let uncached = PreauthorizeRequest(resources: [name], disabling: [.localCache])
+                #expect(await enabler.preauthorize(uncached).value.decisions.map(\.id) == [name])
             }
         }
     }

@@ -26,7 +26,7 @@ struct SandboxFixture: Sendable {
         _ configuration: String? = nil,
         state: SandboxServer.State = .memory,
         clock: TestClock = TestClock(),
-        _ body: @Sendable (SandboxFixture) async throws -> Void
+        body: @Sendable (SandboxFixture) async throws -> Void
     ) async throws {
         let keys = try keys.get()
         let text = configuration ?? SandboxConfiguration.defaultText
@@ -109,7 +109,7 @@ struct SandboxFixture: Sendable {
     func control(_ json: String) async throws {
         var request = ServiceRequest(method: .POST, path: ["sandbox", "control"], isAuthorized: false)
         request.json = [UInt8](json.utf8)
-        let answer = try await HTTPTransport().answer(request, at: url, within: .seconds(20))
+        let answer = try await HTTPTransport().send(request, to: url, within: .seconds(20))
         try #require(answer.status == 204, "\(answer.status) \(String(decoding: answer.body, as: UTF8.self))")
     }
 
@@ -195,7 +195,7 @@ actor Turnstile {
     }
 
     /// Waits until a request waits.
-    func hasSomebody() async {
+    func hasWaiter() async {
         if waiting.isEmpty { await withCheckedContinuation { watchers.append($0) } }
     }
 }

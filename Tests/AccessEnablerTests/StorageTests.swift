@@ -53,7 +53,7 @@ import Testing
                 try file.close()
             }
         ),
-        ("readable by others", .exposed, { setMode($0, 0o644) }),
+        ("readable by others", .exposed, { setMode(of: $0, to: 0o644) }),
         (
             "a link", .exposed,
             { path in
@@ -76,9 +76,9 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("logins")
         try await FileTokenStorage(path: path).save(Self.records)
-        setMode(path, 0o600)
+        setMode(of: path, to: 0o600)
         try damage(path)
-        if code == .damaged { setMode(path, 0o600) }
+        if code == .damaged { setMode(of: path, to: 0o600) }
         await #expect(throws: TokenStorageError.self, "\(name)") { try await FileTokenStorage(path: path).load() }
         do { _ = try await FileTokenStorage(path: path).load() } catch { #expect(error.code == code, "\(name)") }
         // With CLEAR, the client has no records, and a new login replaces them.
@@ -144,25 +144,25 @@ import Testing
         let now = Timestamp(millisecondsSince1970: 0)
         for number in 1...400 {
             records.remember(
-                "R",
-                "A",
-                "resource-\(number)",
+                grantOf: "R",
+                mvpd: "A",
+                for: "resource-\(number)",
                 until: .init(millisecondsSince1970: Int64(number)),
                 at: now
             )
         }
         #expect(records.requestors["R"]?.authorizations["A"]?.count == TokenRecords.maximumGrants)
-        #expect(records.grant("R", "A", "resource-400", at: now) != nil)
-        #expect(records.grant("R", "A", "resource-1", at: now) == nil)
-        #expect(records.grant("R", "A", "resource-400", at: .init(millisecondsSince1970: 400)) == nil)
+        #expect(records.grant(of: "R", mvpd: "A", for: "resource-400", at: now) != nil)
+        #expect(records.grant(of: "R", mvpd: "A", for: "resource-1", at: now) == nil)
+        #expect(records.grant(of: "R", mvpd: "A", for: "resource-400", at: .init(millisecondsSince1970: 400)) == nil)
         // Two Unicode spellings of a character are two resources.
-        records.remember("R", "A", "caf\u{E9}", until: .init(millisecondsSince1970: 9), at: now)
-        #expect(records.grant("R", "A", "cafe\u{301}", at: now) == nil)
-        records.forgetViewer("R", "A")
-        #expect(records.grant("R", "A", "resource-400", at: now) == nil)
+        records.remember(grantOf: "R", mvpd: "A", for: "caf\u{E9}", until: .init(millisecondsSince1970: 9), at: now)
+        #expect(records.grant(of: "R", mvpd: "A", for: "cafe\u{301}", at: now) == nil)
+        records.forgetViewer(of: "R", mvpd: "A")
+        #expect(records.grant(of: "R", mvpd: "A", for: "resource-400", at: now) == nil)
     }
 }
 
-private func setMode(_ path: String, _ mode: Int) {
+private func setMode(of path: String, to mode: Int) {
     try? FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
 }

@@ -25,7 +25,7 @@ import ViewerTools
             registration: nil,
             settings: settings,
             clock: { Timestamp(millisecondsSince1970: 0) },
-            keep: { _ in }
+            save: { _ in }
         )
         return ServiceConnection(url: url, settings: settings, tokens: tokens, headers: [], options: RequestOptions())
     }
@@ -67,15 +67,15 @@ import ViewerTools
     @Test("delays grow, up to their limit, and end")
     func delays() {
         let policy = RetryPolicy(attempts: 12, firstDelay: .seconds(1), maximumDelay: .seconds(8))
-        let all = (1...12).map { policy.delay(after: $0, asked: nil) }
+        let all = (1...12).map { policy.delay(after: $0, requested: nil) }
         #expect(all[11] == nil)
         for (delay, full) in zip(all, [1.0, 2, 4, 8, 8, 8]) {
             #expect(delay.map { $0 >= .seconds(full / 2) && $0 <= .seconds(full) } == true)
         }
-        #expect(policy.delay(after: 1, asked: .seconds(3)) == .seconds(3))
-        #expect(policy.delay(after: 1, asked: .seconds(9)) == nil)
+        #expect(policy.delay(after: 1, requested: .seconds(3)) == .seconds(3))
+        #expect(policy.delay(after: 1, requested: .seconds(9)) == nil)
         let endless = RetryPolicy(attempts: 99, firstDelay: .seconds(Int64.max), maximumDelay: .seconds(Int64.max))
-        #expect(endless.delay(after: 98, asked: nil) != nil)
+        #expect(endless.delay(after: 98, requested: nil) != nil)
     }
 
     @Test("no attempt begins after the deadline")

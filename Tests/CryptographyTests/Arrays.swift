@@ -12,7 +12,7 @@ extension MessageDigest {
 }
 
 extension ConstantTime {
-    static func equals(_ left: [UInt8], _ right: [UInt8]) -> Bool { equals(left.span, right.span) }
+    static func equals(_ left: [UInt8], to right: [UInt8]) -> Bool { equals(left.span, to: right.span) }
 }
 
 extension HMACKey {
@@ -24,7 +24,10 @@ extension HMACKey {
 
     func isValid(_ code: [UInt8], inPieces pieces: [[UInt8]]) -> Bool {
         let (first, second, third, fourth) = (pieces[0], pieces[1], pieces[2], pieces[3])
-        return isValid(code.span, of: MessagePieces(first.span, second.span, third.span, fourth.span))
+        return isValid(
+            code.span,
+            of: MessagePieces(first: first.span, second: second.span, third: third.span, fourth: fourth.span)
+        )
     }
 }
 

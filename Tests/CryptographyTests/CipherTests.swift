@@ -44,10 +44,10 @@ import Testing
             let wrapped = try #require(key.wrap(data))
             #expect(wrapped.hexadecimal == text)
             #expect(key.unwrap(wrapped) == data)
-            for place in wrapped.indices {
+            for index in wrapped.indices {
                 var changed = wrapped
-                changed[place] ^= 1
-                #expect(key.unwrap(changed) == nil, "\(place)")
+                changed[index] ^= 1
+                #expect(key.unwrap(changed) == nil, "\(index)")
             }
             #expect(key.unwrap(Array(wrapped.dropLast())) == nil && key.wrap([1]) == nil)
         }

@@ -7,7 +7,7 @@ import Testing
 /// Many more tasks than slots: some use a context of their own.
 @Suite struct `Concurrency of kept contexts` {
     @Test func `gives every thread the same authentication codes`() async throws {
-        let key = try HMACKey([UInt8](repeating: 7, count: 32), .sha256)
+        let key = try HMACKey([UInt8](repeating: 7, count: 32), function: .sha256)
         let messages = (0..<64).map { number in [UInt8](repeating: UInt8(number), count: number) }
         let codes = messages.map { key.code(of: $0) ?? [] }
         await withTaskGroup { group in
@@ -27,8 +27,8 @@ import Testing
 
     @Test func `gives every thread the same verdict on signatures`() async throws {
         let key = try PrivateKey(generating: .ellipticCurve(.p256))
-        let maker = try #require(SignatureMaker(key, .es256))
-        let verifier = try #require(SignatureVerifier(key.publicKey, .es256))
+        let maker = try #require(SignatureMaker(key, scheme: .es256))
+        let verifier = try #require(SignatureVerifier(key.publicKey, scheme: .es256))
         let messages = (0..<8).map { [UInt8]([$0]) }
         let signatures = try messages.map { try maker.sign($0) }
         await withTaskGroup { group in

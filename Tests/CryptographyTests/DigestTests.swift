@@ -33,10 +33,10 @@ import Testing
 
     @Test func `compares bytes`() {
         let (one, other): ([UInt8], [UInt8]) = ([1, 2, 3], [1, 2, 4])
-        #expect(ConstantTime.equals(one, [1, 2, 3]))
-        #expect(!ConstantTime.equals(one, other))
-        #expect(!ConstantTime.equals(one, [1, 2]))
-        #expect(ConstantTime.equals([UInt8](), [UInt8]()))
+        #expect(ConstantTime.equals(one, to: [1, 2, 3]))
+        #expect(!ConstantTime.equals(one, to: other))
+        #expect(!ConstantTime.equals(one, to: [1, 2]))
+        #expect(ConstantTime.equals([UInt8](), to: [UInt8]()))
     }
 
     @Test func `makes random bytes that differ`() throws {

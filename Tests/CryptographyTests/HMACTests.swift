@@ -76,7 +76,7 @@ import Testing
             (.sha1, "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"), (.md5, "750c783e6ab0b503eaa86e310a5db738"),
         ]
         for (function, hex) in codes {
-            let key = try HMACKey([UInt8]("Jefe".utf8), function)
+            let key = try HMACKey([UInt8]("Jefe".utf8), function: function)
             #expect(key.code(of: message) == [UInt8](hex: hex))
             #expect(key.isValid([UInt8](hex: hex), of: message))
         }
@@ -86,7 +86,7 @@ import Testing
     func `gives the codes of RFC 4231`(vector: Vector) throws {
         let message = [UInt8](hex: vector.message)
         for (function, hex) in zip([MessageDigest.sha256, .sha384, .sha512], vector.codes) {
-            let key = try HMACKey([UInt8](hex: vector.key), function)
+            let key = try HMACKey([UInt8](hex: vector.key), function: function)
             let code = [UInt8](hex: hex)
             // A kept context starts anew each time.
             for _ in 0..<3 {
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test func `refuses codes of another length, and with a wrong bit`() throws {
-        let key = try HMACKey([UInt8](repeating: 0x0C, count: 20), .sha256)
+        let key = try HMACKey([UInt8](repeating: 0x0C, count: 20), function: .sha256)
         let message = [UInt8]("Test With Truncation".utf8)
         let code = [UInt8](hex: "a3b6167473100ee06e0c796c2955552bfa6f7c0a6a8aef8b93f860aab0cd20c5")
         for count in 0..<32 { #expect(!key.isValid(Array(code.prefix(count)), of: message)) }

@@ -84,7 +84,7 @@ import Testing
 
     @Test(arguments: vectors)
     func `of the RFCs are valid`(vector: Vector) throws {
-        let verifier = try #require(SignatureVerifier(try PublicKey(vector.key), vector.scheme))
+        let verifier = try #require(SignatureVerifier(try PublicKey(vector.key), scheme: vector.scheme))
         let (message, signature) = ([UInt8](hex: vector.message), [UInt8](hex: vector.signature))
         for _ in 0..<3 {
             #expect(verifier.isValid(signature, over: message))
@@ -106,7 +106,7 @@ import Testing
         let key = try PrivateKey(.ed25519(seed: seed, publicKey: nil))
         let vector = try #require(Self.vectors.last)
         #expect(key.publicKey.parameters == vector.key)
-        let maker = try #require(SignatureMaker(key, .ed25519))
+        let maker = try #require(SignatureMaker(key, scheme: .ed25519))
         #expect(try maker.sign([0xAF, 0x82]) == [UInt8](hex: vector.signature))
     }
 
@@ -118,9 +118,9 @@ import Testing
     @Test(arguments: pairs)
     func `are valid for their key and message alone`(scheme: SignatureScheme, type: KeyType) throws {
         let keys = try (0..<2).map { _ in try PrivateKey(generating: type) }
-        let maker = try #require(SignatureMaker(keys[0], scheme))
-        let verifier = try #require(SignatureVerifier(keys[0].publicKey, scheme))
-        let other = try #require(SignatureVerifier(keys[1].publicKey, scheme))
+        let maker = try #require(SignatureMaker(keys[0], scheme: scheme))
+        let verifier = try #require(SignatureVerifier(keys[0].publicKey, scheme: scheme))
+        let other = try #require(SignatureVerifier(keys[1].publicKey, scheme: scheme))
         for count in 0..<20 {
             let message = [UInt8](repeating: 5, count: count)
             let signature = try maker.sign(message, prefersLowS: count.isMultiple(of: 2))
@@ -129,7 +129,10 @@ import Testing
             #expect(!other.isValid(signature, over: message))
         }
         for (wrong, _) in Self.pairs where !wrong.suits(type) {
-            #expect(SignatureVerifier(keys[0].publicKey, wrong) == nil && SignatureMaker(keys[0], wrong) == nil)
+            #expect(
+                SignatureVerifier(keys[0].publicKey, scheme: wrong) == nil
+                    && SignatureMaker(keys[0], scheme: wrong) == nil
+            )
         }
     }
 
@@ -141,8 +144,8 @@ import Testing
             (.rs1, .ps256),
         ]
         for (one, other) in pairs {
-            let maker = try #require(SignatureMaker(key, one))
-            let verifier = try #require(SignatureVerifier(key.publicKey, other))
+            let maker = try #require(SignatureMaker(key, scheme: one))
+            let verifier = try #require(SignatureVerifier(key.publicKey, scheme: other))
             let signature = try maker.sign(message)
             #expect(!verifier.isValid(signature, over: message))
         }
@@ -151,8 +154,8 @@ import Testing
     @Test(arguments: EllipticCurve.allCases)
     func `of ECDSA have the lower s if it is asked for, and are valid with either`(curve: EllipticCurve) throws {
         let key = try PrivateKey(generating: .ellipticCurve(curve))
-        let maker = try #require(SignatureMaker(key, curve.scheme))
-        let verifier = try #require(SignatureVerifier(key.publicKey, curve.scheme))
+        let maker = try #require(SignatureMaker(key, scheme: curve.scheme))
+        let verifier = try #require(SignatureVerifier(key.publicKey, scheme: curve.scheme))
         var seen = Set<Bool>()
         // The half of the order begins with 7F, and that of P-521 with 00 FF.
         let half: [UInt8] = curve == .p521 ? [0x00, 0xFF] : [0x7F, 0xFF]
@@ -171,8 +174,8 @@ import Testing
     @Test(arguments: EllipticCurve.allCases)
     func `of ECDSA out of range are not valid`(curve: EllipticCurve) throws {
         let key = try PrivateKey(generating: .ellipticCurve(curve))
-        let maker = try #require(SignatureMaker(key, curve.scheme))
-        let verifier = try #require(SignatureVerifier(key.publicKey, curve.scheme))
+        let maker = try #require(SignatureMaker(key, scheme: curve.scheme))
+        let verifier = try #require(SignatureVerifier(key.publicKey, scheme: curve.scheme))
         let message: [UInt8] = [9]
         let good = try maker.sign(message)
         let zero = [UInt8](repeating: 0, count: curve.size)

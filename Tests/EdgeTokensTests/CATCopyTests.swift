@@ -15,19 +15,19 @@ import Testing
     @Test(arguments: [(5.0, 5.0), (5.9, 5), (300, 300), (999, 999), (1000, 1000), (5000, 1000)])
     func `has the given end, within the session`(end: Double, seconds: Double) throws {
         let verifier = try CATSample.verifier()
-        let grant = try Sample.grant(try Sample.claims(), verifier).grant
+        let grant = try Sample.grant(for: try Sample.claims(), by: verifier).grant
         let copy = try CATIssuer(key: CATSample.key()).copy(grant, until: CATSample.time(end), at: CATSample.time(0))
         #expect(copy.expires == CATSample.time(seconds) && copy.session == grant.session)
         let over = seconds == 1000 ? GrantCode.sessionEnded : .expired
         for (now, code) in [(seconds - 0.001, nil), (seconds, over)] as [(Double, GrantCode?)] {
-            let verdict = verifier.check(copy.token, try CATSample.facts(), at: CATSample.time(now))
+            let verdict = verifier.check(copy.token, for: try CATSample.facts(), at: CATSample.time(now))
             #expect(verdict.refusal?.code == code, "\(now)")
         }
     }
 
     @Test func `has all other claims as they were, and another identity`() throws {
         let verifier = try CATSample.verifier()
-        let grant = try Sample.grant(try Sample.claims(), verifier).grant
+        let grant = try Sample.grant(for: try Sample.claims(), by: verifier).grant
         let issuer = try CATIssuer(key: CATSample.key())
         let copies = try (0..<2).map { _ in
             try issuer.copy(grant, until: CATSample.time(500), at: CATSample.time(7))
@@ -51,8 +51,8 @@ import Testing
     @Test func `is refused without a session, past its end, and by another issuer`() throws {
         let verifier = try CATSample.verifier()
         let issuer = try CATIssuer(key: CATSample.key())
-        let whole = try Sample.grant(try Sample.claims(), verifier).grant
-        let single = try Sample.grant(CATSample.claims, verifier).grant
+        let whole = try Sample.grant(for: try Sample.claims(), by: verifier).grant
+        let single = try Sample.grant(for: CATSample.claims, by: verifier).grant
         #expect(throws: CATIssueError.notRenewable) {
             try issuer.copy(single, until: CATSample.time(500), at: CATSample.time(7))
         }

@@ -51,19 +51,23 @@ import Testing
             method: "GET",
             clientAddress: IPAddress("203.0.113.9")
         )
-        #expect(verifier.check(CATSample.e2, facts, at: CATSample.time(0)).isAllowed)
+        #expect(verifier.check(CATSample.e2, for: facts, at: CATSample.time(0)).isAllowed)
         // Its canonical padding.
-        #expect(verifier.check(CATSample.e2 + "==", facts, at: CATSample.time(0)).isAllowed)
-        #expect(verifier.check(CATSample.e2 + "=", facts, at: CATSample.time(0)).refusal?.code == .malformed)
-        #expect(verifier.check(CATSample.e2.dropLast() + "X", facts, at: CATSample.time(0)).refusal?.code == .malformed)
+        #expect(verifier.check(CATSample.e2 + "==", for: facts, at: CATSample.time(0)).isAllowed)
+        #expect(verifier.check(CATSample.e2 + "=", for: facts, at: CATSample.time(0)).refusal?.code == .malformed)
+        #expect(
+            verifier.check(CATSample.e2.dropLast() + "X", for: facts, at: CATSample.time(0)).refusal?.code == .malformed
+        )
         facts.clientAddress = IPAddress("2001:db8:1::77")
-        #expect(verifier.check(CATSample.e2, facts, at: CATSample.time(0)).isAllowed)
+        #expect(verifier.check(CATSample.e2, for: facts, at: CATSample.time(0)).isAllowed)
         facts.clientAddress = IPAddress("192.0.2.1")
-        #expect(verifier.check(CATSample.e2, facts, at: CATSample.time(0)).refusal?.detail?.description == "client_asn")
+        #expect(
+            verifier.check(CATSample.e2, for: facts, at: CATSample.time(0)).refusal?.detail?.description == "client_asn"
+        )
         facts.clientASN = 1
-        #expect(verifier.check(CATSample.e2, facts, at: CATSample.time(0)).refusal?.code == .addressMismatch)
+        #expect(verifier.check(CATSample.e2, for: facts, at: CATSample.time(0)).refusal?.code == .addressMismatch)
         facts.clientASN = 64500
-        #expect(verifier.check(CATSample.e2, facts, at: CATSample.time(0)).isAllowed)
+        #expect(verifier.check(CATSample.e2, for: facts, at: CATSample.time(0)).isAllowed)
     }
 
     @Test func `E3 carries the session and what its revocation needs`() throws {
@@ -117,9 +121,9 @@ import Testing
         var payload = try #require(claims.payload())
         payload[0] += 1
         let token = try CATSample.token(payload: payload + CATSample.bytes(fragment).dropFirst())
-        #expect(verifier.check(token, try CATSample.facts(path), at: CATSample.time(0)).isAllowed)
-        let refusal = verifier.check(token, try CATSample.facts("/x/tnt/seg1.m3u8"), at: CATSample.time(0)).refusal
-        #expect(refusal == GrantRefusal(.uriMismatch, .claim(.uri)))
+        #expect(verifier.check(token, for: try CATSample.facts(path), at: CATSample.time(0)).isAllowed)
+        let refusal = verifier.check(token, for: try CATSample.facts("/x/tnt/seg1.m3u8"), at: CATSample.time(0)).refusal
+        #expect(refusal == GrantRefusal(.uriMismatch, detail: .claim(.uri)))
     }
 }
 

@@ -12,7 +12,7 @@ import Testing
 
 /// The times of a token, its renewal, its obligations, and its explanation.
 @Suite struct `The life of a Common Access Token` {
-    static func grant(_ claims: CATClaims, _ verifier: CATVerifier) throws -> (token: String, grant: CATGrant) {
+    static func grant(for claims: CATClaims, by verifier: CATVerifier) throws -> (token: String, grant: CATGrant) {
         let token = try CATIssuer(key: CATSample.key()).issue(claims).token
         guard case .authentic(let grant) = verifier.authenticate(token.utf8.span, at: CATSample.time(0)) else {
             throw CATIssueError.claims
@@ -37,7 +37,7 @@ import Testing
         ] as [(Double, GrantCode?)]
     )
     func `is valid from nbf to the millisecond before exp`(seconds: Double, code: GrantCode?) throws {
-        let verdict = try CATSample.verifier().check(CATSample.e1, CATSample.facts(), at: CATSample.time(seconds))
+        let verdict = try CATSample.verifier().check(CATSample.e1, for: CATSample.facts(), at: CATSample.time(seconds))
         #expect(verdict.refusal?.code == code)
     }
 
@@ -61,7 +61,7 @@ import Testing
         issuer.requiresExpiration = false
         let verdict = try CATSample.verifier(issuer: issuer).check(
             token,
-            CATSample.facts(),
+            for: CATSample.facts(),
             at: CATSample.time(seconds)
         )
         #expect(verdict.refusal?.code == code)
@@ -74,9 +74,9 @@ import Testing
     )
     func `a renewal is due in its window`(seconds: Double, method: Substring, isDue: Bool) throws {
         let verifier = try CATSample.verifier()
-        let (token, _) = try Self.grant(try Self.claims(), verifier)
+        let (token, _) = try Self.grant(for: try Self.claims(), by: verifier)
         let facts = try CATSample.facts(method: method)
-        guard case .allowed(let obligations) = verifier.check(token, facts, at: CATSample.time(seconds)) else {
+        guard case .allowed(let obligations) = verifier.check(token, for: facts, at: CATSample.time(seconds)) else {
             Issue.record("refused")
             return
         }
@@ -86,7 +86,7 @@ import Testing
     @Test func `renewals end with the session`() throws {
         let verifier = try CATSample.verifier()
         let issuer = try CATIssuer(key: CATSample.key())
-        var (token, grant) = try Self.grant(try Self.claims(sessionEnd: 1000), verifier)
+        var (token, grant) = try Self.grant(for: try Self.claims(sessionEnd: 1000), by: verifier)
         var ends: [Timestamp?] = []
         var now = 200.0
         while let renewed = try? issuer.renew(grant, at: CATSample.time(now)) {
@@ -101,17 +101,17 @@ import Testing
             now += 200
         }
         #expect(ends == [500, 700, 900, 1000].map { CATSample.time($0) })
-        #expect(verifier.check(token, try CATSample.facts(), at: CATSample.time(999.999)).isAllowed)
-        let refusal = verifier.check(token, try CATSample.facts(), at: CATSample.time(1000)).refusal
-        #expect(refusal == GrantRefusal(.sessionEnded, .claim(.sessionEnd)))
+        #expect(verifier.check(token, for: try CATSample.facts(), at: CATSample.time(999.999)).isAllowed)
+        let refusal = verifier.check(token, for: try CATSample.facts(), at: CATSample.time(1000)).refusal
+        #expect(refusal == GrantRefusal(.sessionEnded, detail: .claim(.sessionEnd)))
     }
 
     @Test func `nothing expired is renewed, and no token without a session`() throws {
         let verifier = try CATSample.verifier()
         let issuer = try CATIssuer(key: CATSample.key())
-        let (_, grant) = try Self.grant(try Self.claims(), verifier)
+        let (_, grant) = try Self.grant(for: try Self.claims(), by: verifier)
         #expect(throws: CATIssueError.notRenewable) { try issuer.renew(grant, at: CATSample.time(300)) }
-        let (_, free) = try Self.grant(CATSample.claims, verifier)
+        let (_, free) = try Self.grant(for: CATSample.claims, by: verifier)
         #expect(throws: CATIssueError.notRenewable) { try issuer.renew(free, at: CATSample.time(200)) }
     }
 
@@ -119,7 +119,7 @@ import Testing
         let issuer = try CATIssuer(key: CATSample.key())
         for path in ["/live", "", "live/", "/a b/", "/a//b/", "/%61/", "/x;y/"] {
             var claims = CATSample.claims
-            claims.uri = [.init(.path, .prefix(path))]
+            claims.uri = [.init(.path, match: .prefix(path))]
             #expect(throws: CATIssueError.scope, "\(path)") { try issuer.issue(claims) }
         }
         for (address, length) in [("203.0.113.9", 25), ("203.0.113.9", 33), ("2001:db8::1", 57), ("2001:db8::1", -1)] {
@@ -140,8 +140,8 @@ import Testing
         var policy = CATPolicy()
         policy.hasReplayStore = true
         let verifier = try CATSample.verifier(policy: policy)
-        let (token, grant) = try Self.grant(claims, verifier)
-        guard case .allowed(let one) = verifier.check(token, try CATSample.facts(), at: CATSample.time(0)) else {
+        let (token, grant) = try Self.grant(for: claims, by: verifier)
+        guard case .allowed(let one) = verifier.check(token, for: try CATSample.facts(), at: CATSample.time(0)) else {
             Issue.record("refused")
             return
         }
@@ -151,8 +151,8 @@ import Testing
         #expect(one.use?.key.bytes == SHA256.digest(bytes))
         #expect(grant.identity == one.use?.key)
         claims.identifier[0] ^= 1
-        let (other, _) = try Self.grant(claims, verifier)
-        guard case .allowed(let two) = verifier.check(other, try CATSample.facts(), at: CATSample.time(0)) else {
+        let (other, _) = try Self.grant(for: claims, by: verifier)
+        guard case .allowed(let two) = verifier.check(other, for: try CATSample.facts(), at: CATSample.time(0)) else {
             Issue.record("refused")
             return
         }
@@ -164,7 +164,7 @@ import Testing
         policy.hasRejectionList = true
         let verifier = try CATSample.verifier(policy: policy)
         let token = try CATSample.token(adding: "a119013583fb3f847ae147ae147b44677270311a72bd3950")
-        guard case .allowed(let obligations) = verifier.check(token, try CATSample.facts(), at: CATSample.time(0))
+        guard case .allowed(let obligations) = verifier.check(token, for: try CATSample.facts(), at: CATSample.time(0))
         else {
             Issue.record("refused")
             return
@@ -193,9 +193,14 @@ import Testing
             Issue.record("refused")
             return
         }
-        let refusal = verifier.judge(grant, shownAs: token.utf8.span, try CATSample.facts(), at: CATSample.time(300))
-            .refusal
-        let answer = grant.answer(to: try #require(refusal))
+        let refusal = verifier.judge(
+            grant,
+            presentedAs: token.utf8.span,
+            for: try CATSample.facts(),
+            at: CATSample.time(300)
+        )
+        .refusal
+        let answer = grant.response(to: try #require(refusal))
         #expect(answer?.status == status)
         #expect(answer?.location == (hasLocation ? "https://login.example/renew" : nil))
     }
@@ -205,8 +210,8 @@ import Testing
         let token = try CATSample.token(adding: "a119270f01")
         var facts = try CATSample.facts("/vod/x.m4s")
         facts.method = nil
-        let explained = verifier.explain(token.utf8.span, facts, at: CATSample.time(0))
-        #expect(explained.verdict.refusal == GrantRefusal(.contextMissing, .fact(.method, for: .methods)))
+        let explained = verifier.explain(token.utf8.span, for: facts, at: CATSample.time(0))
+        #expect(explained.verdict.refusal == GrantRefusal(.contextMissing, detail: .fact(.method, for: .methods)))
         let outcomes = explained.claims.map { "\($0.name) \($0.outcome.rawValue)" }
         #expect(
             outcomes == [
@@ -215,26 +220,32 @@ import Testing
             ]
         )
         #expect(explained.claims[6].value == #"{1: {0: "cdn.example"}, 3: {1: "/live/tnt/"}}"#)
-        #expect(explained.claims[6].refusal == GrantRefusal(.uriMismatch, .claim(.uri)))
+        #expect(explained.claims[6].refusal == GrantRefusal(.uriMismatch, detail: .claim(.uri)))
         // Nothing is told of a token that is not authentic.
         let forged = String(CATSample.e1.dropLast(2)) + "AA"
-        #expect(verifier.explain(forged.utf8.span, facts, at: CATSample.time(0)).claims.isEmpty)
+        #expect(verifier.explain(forged.utf8.span, for: facts, at: CATSample.time(0)).claims.isEmpty)
     }
 
     @Test func `an unverified token says the same of itself, whoever made it`() throws {
         let facts = try CATSample.facts("/vod/x.m4s")
-        let verified = try CATSample.verifier().explain(CATSample.e1.utf8.span, facts, at: CATSample.time(0))
+        let verified = try CATSample.verifier().explain(CATSample.e1.utf8.span, for: facts, at: CATSample.time(0))
         let forged = String(CATSample.e1.dropLast(2)) + "AA"
         for token in [CATSample.e1, forged] {
             let read = try UnverifiedCAT(token.utf8.span)
             #expect(read.issuer == "playgate" && read.keyID == KeyID("pg-2026-11") && read.algorithm == .hs256)
-            let explained = read.explain(shownAs: token.utf8.span, facts, CATPolicy(), at: CATSample.time(0))
+            let explained = read.explain(
+                presentedAs: token.utf8.span,
+                for: facts,
+                under: CATPolicy(),
+                at: CATSample.time(0)
+            )
             #expect(explained.claims.map(\.outcome) == verified.claims.map(\.outcome))
-            #expect(explained.refusal == GrantRefusal(.uriMismatch, .claim(.uri)))
+            #expect(explained.refusal == GrantRefusal(.uriMismatch, detail: .claim(.uri)))
         }
         let nameless = try UnverifiedCAT(CATSample.token(payload: [0xA0]).utf8.span)
-        let refusal = nameless.explain(shownAs: "".utf8.span, facts, CATPolicy(), at: CATSample.time(0)).refusal
-        #expect(nameless.issuer == nil && refusal == GrantRefusal(.issuerRefused, .claim(.issuer)))
+        let refusal = nameless.explain(presentedAs: "".utf8.span, for: facts, under: CATPolicy(), at: CATSample.time(0))
+            .refusal
+        #expect(nameless.issuer == nil && refusal == GrantRefusal(.issuerRefused, detail: .claim(.issuer)))
         for (token, code) in [
             ("", GrantCode.malformed), ("x", .malformed), (String(repeating: "A", count: 5465), .tooLarge),
         ] {

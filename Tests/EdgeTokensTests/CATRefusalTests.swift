@@ -19,83 +19,91 @@ import Testing
     }
 
     static let changes: [Change] = [
-        Change("last character changed", .signatureInvalid) { String(CATSample.e1.dropLast()) + "g" },
-        Change("last byte changed", .signatureInvalid) { try envelope { $0[$0.count - 1] ^= 1 } },
-        Change("payload bit flipped", .signatureInvalid) { try envelope { $0[40] ^= 1 } },
-        Change("tag 17 to 18", .algorithmRefused) { try envelope { $0[2] = 0xD2 } },
-        Change("algorithm 5 to 4", .algorithmRefused) { try envelope { $0[7] = 4 } },
-        Change("algorithm 5 to -7", .algorithmRefused) { try envelope { $0[7] = 0x26 } },
-        Change("trailing byte", .malformed) { try envelope { $0.append(0) } },
-        Change("plus for minus", .malformed) {
+        Change("last character changed", code: .signatureInvalid) { String(CATSample.e1.dropLast()) + "g" },
+        Change("last byte changed", code: .signatureInvalid) { try envelope { $0[$0.count - 1] ^= 1 } },
+        Change("payload bit flipped", code: .signatureInvalid) { try envelope { $0[40] ^= 1 } },
+        Change("tag 17 to 18", code: .algorithmRefused) { try envelope { $0[2] = 0xD2 } },
+        Change("algorithm 5 to 4", code: .algorithmRefused) { try envelope { $0[7] = 4 } },
+        Change("algorithm 5 to -7", code: .algorithmRefused) { try envelope { $0[7] = 0x26 } },
+        Change("trailing byte", code: .malformed) { try envelope { $0.append(0) } },
+        Change("plus for minus", code: .malformed) {
             String(CATSample.e1.replacing(UInt8(ascii: "-"), by: UInt8(ascii: "+")))
         },
-        Change("space", .malformed) { CATSample.e1 + " " },
-        Change("kid in both headers", .malformed) {
+        Change("space", code: .malformed) { CATSample.e1 + " " },
+        Change("kid in both headers", code: .malformed) {
             try envelope { bytes in
                 bytes.replaceSubrange(20...20, with: [0xA1, 0x04, 0x4A] + [UInt8]("pg-2026-11".utf8))
             }
         },
-        Change("5,465 characters", .tooLarge) { String(repeating: "A", count: 5465) },
-        Change("nothing", .malformed) { "" },
-        Change("expiry twice", .malformed) { try payload { $0.insert(contentsOf: [4, 0x1A, 0, 0, 0, 1], at: 11) } },
-        Change("expiry not in shortest form", .malformed) {
+        Change("5,465 characters", code: .tooLarge) { String(repeating: "A", count: 5465) },
+        Change("nothing", code: .malformed) { "" },
+        Change("expiry twice", code: .malformed) {
+            try payload { $0.insert(contentsOf: [4, 0x1A, 0, 0, 0, 1], at: 11) }
+        },
+        Change("expiry not in shortest form", code: .malformed) {
             try payload { $0.replaceSubrange(12...12, with: [0x1B, 0, 0, 0, 0]) }
         },
-        Change("expiry NaN", .malformed) {
+        Change("expiry NaN", code: .malformed) {
             try payload { $0.replaceSubrange(12...16, with: [0xFA, 0x7F, 0xC0, 0, 0]) }
         },
-        Change("expiry NaN in 64 bits", .malformed) {
+        Change("expiry NaN in 64 bits", code: .malformed) {
             try payload { $0.replaceSubrange(12...16, with: [0xFB, 0x7F, 0xF8, 0, 0, 0, 0, 0, 0]) }
         },
-        Change("expiry a text", .malformed) { try payload { $0.replaceSubrange(12...16, with: [0x61, 0x31]) } },
-        Change("version 2", .versionUnsupported) { try with { $0.version = 2 } },
-        Change("no version", nil) { try with { $0.version = nil } },
-        Change("another issuer in the payload", .issuerRefused) {
+        Change("expiry a text", code: .malformed) { try payload { $0.replaceSubrange(12...16, with: [0x61, 0x31]) } },
+        Change("version 2", code: .versionUnsupported) { try with { $0.version = 2 } },
+        Change("no version", code: nil) { try with { $0.version = nil } },
+        Change("another issuer in the payload", code: .issuerRefused) {
             try payload { $0[3] = UInt8(ascii: "q") }
         },
-        Change("empty catu", .malformed) { try with(removingURI: true, adding: "a1190138a0") },
-        Change("component 9", .claimUnsupported) { try with(removingURI: true, adding: "a1190138a109a100 61 61") },
-        Change("match 9", .claimUnsupported) { try with(removingURI: true, adding: "a1190138a103a1096178") },
-        Change("empty component", .malformed) { try with(removingURI: true, adding: "a1190138a103a0") },
-        Change("empty prefix", .malformed) { try with(removingURI: true, adding: "a1190138a103a10160") },
-        Change("catnip with tag 53", .malformed) { try CATSample.token(adding: "a119013781d83544cb007109") },
-        Change("claim 318", .claimUnsupported) { try CATSample.token(adding: "a119013e820102") },
-        Change("claim 324", .claimUnsupported) { try CATSample.token(adding: "a119014401") },
-        Change("17 nested arrays in an unknown claim", .tooLarge) {
+        Change("empty catu", code: .malformed) { try with(removingURI: true, adding: "a1190138a0") },
+        Change("component 9", code: .claimUnsupported) {
+            try with(removingURI: true, adding: "a1190138a109a100 61 61")
+        },
+        Change("match 9", code: .claimUnsupported) { try with(removingURI: true, adding: "a1190138a103a1096178") },
+        Change("empty component", code: .malformed) { try with(removingURI: true, adding: "a1190138a103a0") },
+        Change("empty prefix", code: .malformed) { try with(removingURI: true, adding: "a1190138a103a10160") },
+        Change("catnip with tag 53", code: .malformed) { try CATSample.token(adding: "a119013781d83544cb007109") },
+        Change("claim 318", code: .claimUnsupported) { try CATSample.token(adding: "a119013e820102") },
+        Change("claim 324", code: .claimUnsupported) { try CATSample.token(adding: "a119014401") },
+        Change("17 nested arrays in an unknown claim", code: .tooLarge) {
             try CATSample.token(adding: "a119270f" + String(repeating: "81", count: 16) + "00")
         },
-        Change("14 nested arrays in an unknown claim", nil) {
+        Change("14 nested arrays in an unknown claim", code: nil) {
             try CATSample.token(adding: "a119270f" + String(repeating: "81", count: 14) + "00")
         },
-        Change("257 items", .tooLarge) {
+        Change("257 items", code: .tooLarge) {
             try CATSample.token(adding: "a119270f98ff" + String(repeating: "00", count: 255))
         },
-        Change("unknown claim 9999", nil) { try CATSample.token(adding: "a119270f63616263") },
-        Change("unknown text claim", nil) { try CATSample.token(adding: "a163616263f6") },
-        Change("expiry in floating point", nil) {
+        Change("unknown claim 9999", code: nil) { try CATSample.token(adding: "a119270f63616263") },
+        Change("unknown text claim", code: nil) { try CATSample.token(adding: "a163616263f6") },
+        Change("expiry in floating point", code: nil) {
             try payload { $0.replaceSubrange(12...16, with: [0xFB, 0x41, 0xDC, 0xAF, 0x4B, 0x39, 0, 0, 0]) }
         },
-        Change("without the CWT tag", nil) { try envelope { $0.removeFirst(2) } },
-        Change("tag 17 in two bytes", nil) { try envelope { $0.replaceSubrange(2...2, with: [0xD8, 0x11]) } },
-        Change("canonical padding", nil) { CATSample.e1 },
-        Change("kid in the unprotected header alone", nil) {
+        Change("without the CWT tag", code: nil) { try envelope { $0.removeFirst(2) } },
+        Change("tag 17 in two bytes", code: nil) { try envelope { $0.replaceSubrange(2...2, with: [0xD8, 0x11]) } },
+        Change("canonical padding", code: nil) { CATSample.e1 },
+        Change("kid in the unprotected header alone", code: nil) {
             var issuer = try CATIssuer(key: CATSample.key())
             issuer.form.hasUnprotectedKeyID = true
             return try issuer.issue(CATSample.claims).token
         },
-        Change("a renewal that is no map", .renewalInvalid) {
+        Change("a renewal that is no map", code: .renewalInvalid) {
             try with(removingRenewal: true, adding: "a119014301")
         },
-        Change("a renewal with a map of 2⁶² entries, and more behind it", .malformed) {
+        Change("a renewal with a map of 2⁶² entries, and more behind it", code: .malformed) {
             try with(removingRenewal: true, adding: "a1190143 a2 08 bb4000000000000000 00 07 00")
         },
-        Change("a renewal of null", nil) { try with(removingRenewal: true, adding: "a1190143f6") },
-        Change("no expiry", .malformed) { try with { $0.expires = nil } },
+        Change("a renewal of null", code: nil) { try with(removingRenewal: true, adding: "a1190143f6") },
+        Change("no expiry", code: .malformed) { try with { $0.expires = nil } },
     ]
 
     @Test(arguments: changes)
     func `have the code of their fault`(change: Change) throws {
-        let verdict = try CATSample.verifier().check(try change.token(), try CATSample.facts(), at: CATSample.time(1))
+        let verdict = try CATSample.verifier().check(
+            try change.token(),
+            for: try CATSample.facts(),
+            at: CATSample.time(1)
+        )
         #expect(verdict.refusal?.code == change.code)
     }
 
@@ -107,15 +115,15 @@ import Testing
             for bit in 0..<8 * bytes.count {
                 var changed = bytes
                 changed[bit / 8] ^= 1 << UInt8(bit % 8)
-                let verdict = verifier.verify(COSEText.encode(changed).utf8.span, facts, at: CATSample.time(1))
+                let verdict = verifier.verify(COSEText.encode(changed).utf8.span, for: facts, at: CATSample.time(1))
                 #expect(!verdict.isAllowed, "bit \(bit)")
             }
-            for place in bytes.indices {
+            for index in bytes.indices {
                 for change in [0, 2] {
                     var changed = bytes
-                    changed.replaceSubrange(place...place, with: Array(repeating: bytes[place], count: change))
-                    let verdict = verifier.verify(COSEText.encode(changed).utf8.span, facts, at: CATSample.time(1))
-                    #expect(!verdict.isAllowed, "byte \(place) \(change) times")
+                    changed.replaceSubrange(index...index, with: Array(repeating: bytes[index], count: change))
+                    let verdict = verifier.verify(COSEText.encode(changed).utf8.span, for: facts, at: CATSample.time(1))
+                    #expect(!verdict.isAllowed, "byte \(index) \(change) times")
                 }
             }
         }
@@ -130,14 +138,14 @@ import Testing
         for _ in 0..<20_000 {
             var text = [UInt8](CATSample.e1.utf8)
             for _ in 0..<Int.random(in: 1...4, using: &random) {
-                let place = Int.random(in: text.indices, using: &random)
+                let index = Int.random(in: text.indices, using: &random)
                 switch Int.random(in: 0..<3, using: &random) {
-                case 0: text[place] = random.pick(alphabet)
-                case 1: text.insert(random.pick(alphabet), at: place)
-                default: text.remove(at: place)
+                case 0: text[index] = random.pick(alphabet)
+                case 1: text.insert(random.pick(alphabet), at: index)
+                default: text.remove(at: index)
                 }
             }
-            guard verifier.verify(text.span, facts, at: CATSample.time(1)).isAllowed else { continue }
+            guard verifier.verify(text.span, for: facts, at: CATSample.time(1)).isAllowed else { continue }
             #expect(COSEText.decoded(String(decoding: text, as: UTF8.self))?.bytes == original)
         }
     }
@@ -180,7 +188,7 @@ import Testing
 }
 
 extension `Changed tokens`.Change {
-    fileprivate init(_ name: String, _ code: GrantCode?, _ token: @escaping @Sendable () throws -> String) {
+    fileprivate init(_ name: String, code: GrantCode?, token: @escaping @Sendable () throws -> String) {
         self.init(testDescription: name, code: code, token: token)
     }
 }

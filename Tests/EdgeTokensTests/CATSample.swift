@@ -53,7 +53,7 @@ enum CATSample {
         claims.notBefore = Timestamp(secondsSince1970: issued)
         claims.issued = Timestamp(secondsSince1970: issued)
         claims.identifier = identifier
-        claims.uri = [.init(.host, .exact("cdn.example")), .init(.path, .prefix("/live/tnt/"))]
+        claims.uri = [.init(.host, match: .exact("cdn.example")), .init(.path, match: .prefix("/live/tnt/"))]
         claims.methods = ["GET", "HEAD"]
         claims.renewal = CATRenewal(.cookie, life: 300, deadline: 120)
         claims.renewal?.cookieAttributes = ["Path=/live/tnt/", "Secure", "HttpOnly"]
@@ -104,11 +104,11 @@ enum CATSample {
 
 extension CATVerifier {
     /// Checks a token in both ways, which must agree.
-    func check(_ token: String, _ facts: RequestFacts, at now: Timestamp) -> GrantVerdict {
-        let verdict = verify(token.utf8.span, facts, at: now)
+    func check(_ token: String, for facts: RequestFacts, at now: Timestamp) -> GrantVerdict {
+        let verdict = verify(token.utf8.span, for: facts, at: now)
         switch authenticate(token.utf8.span, at: now) {
         case .authentic(let grant):
-            let again = judge(grant, shownAs: token.utf8.span, facts, at: now)
+            let again = judge(grant, presentedAs: token.utf8.span, for: facts, at: now)
             #expect(again == verdict)
         case .refused(let refusal): #expect(verdict == .refused(refusal))
         }

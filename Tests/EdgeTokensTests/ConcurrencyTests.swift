@@ -11,7 +11,9 @@ import Testing
 @Suite struct `Concurrency of grants` {
     @Test func `threads that share a verifier and a token agree`() async throws {
         var claims = CATSample.claims
-        claims.uri += [.init(.filename, .pattern("^seg[0-9]+\\.m4s$")), .init(.query, .sha256(sha256("")))]
+        claims.uri += [
+            .init(.filename, match: .pattern("^seg[0-9]+\\.m4s$")), .init(.query, match: .sha256(sha256(""))),
+        ]
         let token = try CATIssuer(key: CATSample.key()).issue(claims).token
         let verifier = try CATSample.verifier()
         guard case .authentic(let grant) = verifier.authenticate(token.utf8.span, at: CATSample.time(0)) else {
@@ -25,9 +27,9 @@ import Testing
                 group.addTask {
                     (0..<200).count { _ in
                         let text = token.utf8.span
-                        return !verifier.verify(text, good, at: CATSample.time(1)).isAllowed
-                            || !verifier.judge(grant, shownAs: text, good, at: CATSample.time(1)).isAllowed
-                            || verifier.judge(grant, shownAs: text, bad, at: CATSample.time(1)).isAllowed
+                        return !verifier.verify(text, for: good, at: CATSample.time(1)).isAllowed
+                            || !verifier.judge(grant, presentedAs: text, for: good, at: CATSample.time(1)).isAllowed
+                            || verifier.judge(grant, presentedAs: text, for: bad, at: CATSample.time(1)).isAllowed
                     }
                 }
             }

@@ -20,7 +20,7 @@ struct `cwt, pycose and cbor2` {
     private static func ask(_ requests: [[String: Any]]) throws -> [[String: Any]] {
         let lines = try requests.map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }
         let script = repository + "/Tests/EdgeTokensTests/Oracles/cat.py"
-        let run = try CommandRun(python, [script], input: [UInt8](lines.joined(separator: "\n").utf8))
+        let run = try CommandRun(python, arguments: [script], input: [UInt8](lines.joined(separator: "\n").utf8))
         try #require(run.status == 0, "\(run.error)")
         return try run.output.split(separator: "\n").map { line in
             try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -63,7 +63,7 @@ struct `cwt, pycose and cbor2` {
                 var facts = RequestFacts(uri: try #require(uri), method: try text("method")[...])
                 facts.clientAddress = IPAddress(try text("client"))
                 let token = COSEText.encode(CATSample.bytes(try text("token")))
-                let verdict = verifier.check(token, facts, at: Timestamp(secondsSince1970: now))
+                let verdict = verifier.check(token, for: facts, at: Timestamp(secondsSince1970: now))
                 #expect(verdict.isAllowed == answer["allowed"] as? Bool, "\(answer): \(verdict)")
                 allowed += verdict.isAllowed ? 1 : 0
             }
@@ -108,14 +108,17 @@ struct `cwt, pycose and cbor2` {
             .exact("x"), .prefix("/a/"), .suffix("é"), .contains("c"), .sha256(sha256("a")), .sha512t256(sha256("b")),
             .pattern("^a[0-9]+$"),
         ]
-        claims.uri = URIComponent.allCases.shuffled(using: &random).prefix(3).map { .init($0, random.pick(matches)) }
+        claims.uri = URIComponent.allCases.shuffled(using: &random).prefix(3).map {
+            .init($0, match: random.pick(matches))
+        }
         claims.networks = random.once(in: 2) ? [.system(.random(in: 1...UInt32.max, using: &random))] : []
         for text in ["203.0.113.9", "2001:db8::1", "0.0.0.0"] where random.once(in: 3) {
             guard let address = IPAddress(text) else { continue }
             let length = Int.random(in: 0...(address.isIPv4 ? 24 : 56), using: &random)
             claims.networks.append(.prefix(address, length: length))
         }
-        claims.headers = random.once(in: 2) ? [.init("X-A", random.pick(matches)), .init("accept", .exact(""))] : []
+        claims.headers =
+            random.once(in: 2) ? [.init("X-A", match: random.pick(matches)), .init("accept", match: .exact(""))] : []
         claims.alpn = random.once(in: 3) ? ["h2", "http/1.1"] : []
         claims.countries = random.once(in: 3) ? ["US"] : []
         claims.replay = random.once(in: 3) ? 1 : nil

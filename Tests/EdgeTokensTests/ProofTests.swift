@@ -20,7 +20,7 @@ import Testing
 
         init(isOnce: Bool = false, isCOSE: Bool = false) throws {
             key = try PrivateKey(generating: .ellipticCurve(.p256))
-            maker = try #require(SignatureMaker(key, .es256))
+            maker = try #require(SignatureMaker(key, scheme: .es256))
             guard case .ellipticCurve(_, let x, let y) = key.publicKey.parameters else { fatalError() }
             let (xText, yText) = (Base64.encodeURLSafe(x), Base64.encodeURLSafe(y))
             jwk = #"{"crv":"P-256","kty":"EC","x":"\#(xText)","y":"\#(yText)"}"#
@@ -47,7 +47,7 @@ import Testing
         func check(_ proofs: [String]?, now: Double = 10, policy: CATPolicy = CATPolicy()) throws -> GrantVerdict {
             var facts = try CATSample.facts()
             facts.headers = proofs.map { proofs in HeaderList(proofs.map { ("dpop", $0) }) }
-            return try CATSample.verifier(policy: policy).check(token, facts, at: CATSample.time(now))
+            return try CATSample.verifier(policy: policy).check(token, for: facts, at: CATSample.time(now))
         }
     }
 
@@ -88,7 +88,7 @@ import Testing
     @Test func `a tracked proof is an obligation, and refused without a store`() throws {
         let client = try Client(isOnce: true)
         let proof = try client.proof()
-        #expect(try client.check([proof]).refusal == GrantRefusal(.replayed, .claim(.possession)))
+        #expect(try client.check([proof]).refusal == GrantRefusal(.replayed, detail: .claim(.possession)))
         var policy = CATPolicy()
         policy.hasReplayStore = true
         guard case .allowed(let obligations) = try client.check([proof], policy: policy) else {
@@ -118,7 +118,7 @@ import Testing
             #"{"typ":"dpop+jwt","alg":"ES256","jwk":{"kty":"EC","crv":"P-256","x":"sP2VzTW_SP-lt1RhWXcn8ZJtmP3UKB1OGcrJ_2GXqpw","y":"r5heKMJthF5Vz_tlofuLy1BWACaL-s_zefEzrlgg4uU"}}"#
         let claims = #"{"htm":"GET","htu":"https://a/","iat":1,"jti":"a","ath":"AA"}"#
         let text = Base64.encodeURLSafe([UInt8](header.utf8)) + "." + Base64.encodeURLSafe([UInt8](claims.utf8))
-        let signature = try #require(SignatureMaker(key, .es256)).sign(MessagePieces([UInt8](text.utf8).span))
+        let signature = try #require(SignatureMaker(key, scheme: .es256)).sign(MessagePieces([UInt8](text.utf8).span))
         let proof = try #require(
             PossessionProof((text + "." + Base64.encodeURLSafe(signature))[...], algorithms: [.es256])
         )

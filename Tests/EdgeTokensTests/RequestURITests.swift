@@ -88,7 +88,7 @@ import Testing
             else { return "no component" }
             let bytes = match == .sha256 ? CATSample.bytes(operand) : [UInt8](operand.utf8)
             let separator = match == .sha256 ? [] : bytes
-            let result = uri.match(component, operand: separator.span) { match.holds($0, bytes.span) }
+            let result = uri.match(component, operand: separator.span) { match.holds(for: $0, against: bytes.span) }
             return result == .holds ? "true" : "false"
         }
 
@@ -151,7 +151,7 @@ import Testing
         #expect(rows.count >= 300)
         let input = rows.map(\.json).joined(separator: "\n") + "\n"
         let script = repository + "/Tests/EdgeTokensTests/Oracles/uri.py"
-        let run = try CommandRun(python, [script], input: [UInt8](input.utf8))
+        let run = try CommandRun(python, arguments: [script], input: [UInt8](input.utf8))
         #expect(run.status == 0, "\(run.error)")
         let answers = run.output.split(separator: "\n")
         try #require(answers.count == rows.count)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Platform
 import Encodings
+import Platform
 import Testing
 
 @testable import RequestTargets
@@ -12,7 +12,7 @@ import Testing
 @Suite struct `Vendors' tokens` {
     @Test(arguments: VendorFormat.allCases)
     func `are delivered in carriers of their format`(format: VendorFormat) throws {
-        let issuer = try VendorSample.issuer(format)
+        let issuer = try VendorSample.issuer(for: format)
         var request = try VendorSample.request()
         request.file = VendorSample.manifest
         let delivery = try issuer.issue(request)
@@ -40,26 +40,30 @@ import Testing
     @Test func `stand in the path where relative references keep them`() throws {
         var request = try VendorSample.request()
         request.file = VendorSample.manifest
-        let akamai = try VendorSample.issuer(.edgeAuth, ["name": "hdntl"]).issue(request)
+        let akamai = try VendorSample.issuer(for: .edgeAuth, adding: ["name": "hdntl"]).issue(request)
         #expect(akamai.url == "https://cdn.example/hdntl=\(akamai.token)/live/tnt/a.m3u8")
-        let nginx = try VendorSample.issuer(.secureLink, ["prefix": "s"]).issue(request)
+        let nginx = try VendorSample.issuer(for: .secureLink, adding: ["prefix": "s"]).issue(request)
         #expect(nginx.url == "https://cdn.example/s/\(nginx.token)/live/tnt/a.m3u8")
-        let segment = try VendorSample.issuer(.urlSig, ["place": "segment"]).issue(request)
+        let segment = try VendorSample.issuer(for: .urlSig, adding: ["place": "segment"]).issue(request)
         #expect(segment.url == "https://cdn.example/live/tnt/\(segment.token)/a.m3u8")
-        let anchor = try VendorSample.issuer(.urlSig, ["anchor": "urlsig"]).issue(request)
+        let anchor = try VendorSample.issuer(for: .urlSig, adding: ["anchor": "urlsig"]).issue(request)
         #expect(anchor.url == "https://cdn.example/live/tnt;urlsig=\(anchor.token)/a.m3u8")
         request.query = "a=1"
-        #expect(try VendorSample.issuer(.cloudflare).issue(request).url?.contains("a.m3u8?a=1&verify=") == true)
+        #expect(try VendorSample.issuer(for: .cloudflare).issue(request).url?.contains("a.m3u8?a=1&verify=") == true)
     }
 
     /// A token that holds what a carrier cannot is offered in the others alone.
     @Test func `are left out of carriers that would change them`() throws {
-        let blank = try EdgeAuthIssuer(VendorSample.bytes(), rules { $0.data = "a&b" }).issue(VendorSample.request())
+        let blank = try EdgeAuthIssuer(VendorSample.bytes(), rules: rules { $0.data = "a&b" }).issue(
+            VendorSample.request()
+        )
         #expect(blank.carriers == [.cookie, .segment])
         let error = signingError {
-            _ = try EdgeAuthIssuer(VendorSample.bytes(), rules { $0.data = "tnt live" }).issue(VendorSample.request())
+            _ = try EdgeAuthIssuer(VendorSample.bytes(), rules: rules { $0.data = "tnt live" }).issue(
+                VendorSample.request()
+            )
         }
-        #expect(error == SigningError(.character, "token", character: " "))
+        #expect(error == SigningError(.character, value: "token", character: " "))
     }
 
     private func rules(_ change: (inout EdgeAuthRules) -> Void) -> EdgeAuthRules {
@@ -70,11 +74,11 @@ import Testing
 
     /// The rule adds its life to the time of issue, so a shorter life is dated back, and none is longer than the rule's.
     @Test func `of Cloudflare end with the session`() throws {
-        let issuer = try VendorSample.issuer(.cloudflare, ["life": "600"])
+        let issuer = try VendorSample.issuer(for: .cloudflare, adding: ["life": "600"])
         let short = try issuer.issue(VendorSample.request())
         #expect(short.token.hasPrefix("\(VendorSample.expires - 600)-"))
         #expect(short.expires == Timestamp(secondsSince1970: VendorSample.expires))
-        let long = try VendorSample.issuer(.cloudflare, ["life": "60"]).issue(VendorSample.request())
+        let long = try VendorSample.issuer(for: .cloudflare, adding: ["life": "60"]).issue(VendorSample.request())
         #expect(long.token.hasPrefix("\(VendorSample.issued)-"))
         #expect(long.expires == Timestamp(secondsSince1970: VendorSample.issued + 60))
     }
@@ -87,11 +91,11 @@ import Testing
         for text in texts { #expect(try VendorSample.network(text).address.text == text) }
         #expect(IPAddress("2001:DB8:0:0:1:0:0:1")?.text == "2001:db8::1:0:0:1")
         #expect(IPAddress("::ffff:203.0.113.9")?.text == "203.0.113.9")
-        for (text, shown) in [
+        for (text, description) in [
             ("203.0.113.9/24", "203.0.113.0/24"), ("203.0.113.9/0", "0.0.0.0/0"), ("2001:db8::1/32", "2001:db8::/32"),
             ("::1/0", "::/0"), ("203.0.113.9", "203.0.113.9/32"),
         ] {
-            #expect(try VendorSample.network(text).description == shown)
+            #expect(try VendorSample.network(text).description == description)
         }
         let address = try #require(IPAddress("203.0.113.9"))
         #expect(ClientNetwork(address, length: 33) == nil && ClientNetwork(address, length: -1) == nil)

@@ -12,7 +12,7 @@ import Testing
     private func edgeAuth(_ change: (inout EdgeAuthRules) -> Void) throws -> EdgeAuthIssuer {
         var rules = EdgeAuthRules()
         change(&rules)
-        return try EdgeAuthIssuer(try VendorSample.bytes(), rules)
+        return try EdgeAuthIssuer(try VendorSample.bytes(), rules: rules)
     }
 
     @Test func `of EdgeAuth`() throws {
@@ -62,7 +62,7 @@ import Testing
 
     @Test func `of CloudFront`() throws {
         var rules = CloudFrontRules(keyPairID: "K2JCJMDEHXQW5F")
-        let canned = try CloudFrontIssuer(VendorSample.rsa.get(), rules)
+        let canned = try CloudFrontIssuer(VendorSample.rsa.get(), rules: rules)
         let policy = try canned.policy(Signing(VendorSample.request(VendorSample.manifest)))
         #expect(
             policy
@@ -73,7 +73,7 @@ import Testing
         #expect(first.query?.hasPrefix("Expires=1925000420&Signature=") == true)
         #expect(first.query?.hasSuffix("&Key-Pair-Id=K2JCJMDEHXQW5F&Hash-Algorithm=SHA256") == true)
         rules.hasStart = true
-        let custom = try CloudFrontIssuer(VendorSample.rsa.get(), rules)
+        let custom = try CloudFrontIssuer(VendorSample.rsa.get(), rules: rules)
             .issue(VendorSample.request(client: "203.0.113.0/24"))
         let text =
             "eyJTdGF0ZW1lbnQiOlt7IlJlc291cmNlIjoiaHR0cHM6Ly9jZG4uZXhhbXBsZS9saXZlL3RudC8qIiwiQ29uZGl0aW9uIjp7IkRhdGVMZXNzVGhhbiI6eyJBV1M6"
@@ -87,7 +87,7 @@ import Testing
     @Test func `of nginx's secure_link`() throws {
         var rules = SecureLinkRules(try SigningTemplate("{expires}{path}{address} {secret}"))
         rules.isWeak = true
-        let issuer = try SecureLinkIssuer(SigningSecret("secret", .text), rules)
+        let issuer = try SecureLinkIssuer(SigningSecret("secret", form: .text), rules: rules)
         let delivery = try issuer.issue(VendorSample.request(VendorSample.manifest, client: "203.0.113.9"))
         #expect(delivery.query == "md5=GjKr4Oc5qI7iYMIVPDXO_g&expires=1925000420")
         #expect(issuer.warnings == [.shortSecret, .weakAlgorithm])
@@ -96,7 +96,7 @@ import Testing
     @Test func `of Traffic Server's access_control`() throws {
         var rules = AccessControlRules()
         rules.tokenID = "t-1"
-        let issuer = try AccessControlIssuer(AccessControlKey(VendorSample.text(), id: "key1"), rules)
+        let issuer = try AccessControlIssuer(AccessControlKey(VendorSample.text(), id: "key1"), rules: rules)
         let delivery = try issuer.issue(VendorSample.request(session: "s-1"))
         let token = try #require(Base64.decodeURLSafe(delivery.token))
         #expect(
@@ -115,14 +115,14 @@ import Testing
         )
         var rules = MediaCDNRules()
         rules.folder = .prefix
-        let prefix = try MediaCDNIssuer(VendorSample.bytes(), .sha256, rules)
+        let prefix = try MediaCDNIssuer(VendorSample.bytes(), algorithm: .sha256, rules: rules)
         #expect(
             try prefix.issue(VendorSample.request(client: "203.0.113.0/24", session: "s-1")).token
                 == "URLPrefix=aHR0cHM6Ly9jZG4uZXhhbXBsZS9saXZlL3RudC8~Expires=1925000420~SessionID=s-1~IPRanges=MjAzLjAu"
                 + "MTEzLjAvMjQ~hmac=88674a94c6b0684477e9330960dabdbebe79ca056c0c09178165ece6cf8e415d"
         )
-        rules.headers = [.init("user-agent", "x")]
-        let path = try MediaCDNIssuer(VendorSample.bytes(), .sha256, rules)
+        rules.headers = [.init("user-agent", value: "x")]
+        let path = try MediaCDNIssuer(VendorSample.bytes(), algorithm: .sha256, rules: rules)
         #expect(
             try path.issue(VendorSample.request(VendorSample.manifest)).token
                 == "FullPath~Expires=1925000420~Headers=user-agent~hmac=b9d7b87b333a95145d50f74c372a9dc60324f8fc2a40550b"
@@ -156,7 +156,9 @@ import Testing
     @Test func `of Fastly`() throws {
         var rules = FastlyRules()
         rules.isWeak = true
-        let delivery = try FastlyIssuer(VendorSample.bytes(), rules).issue(VendorSample.request(VendorSample.manifest))
+        let delivery = try FastlyIssuer(VendorSample.bytes(), rules: rules).issue(
+            VendorSample.request(VendorSample.manifest)
+        )
         #expect(delivery.query == "token=1925000420_d8a77e1c85e65932a4ae685669b4e1080b5b3308")
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Platform
 import Cryptography
 import Encodings
 import Foundation
 import GateTestSupport
+import Platform
 import Testing
 
 @testable import RequestTargets
@@ -22,11 +22,11 @@ import Testing
 struct `Vendors' libraries` {
     private static let python = repository + "/.build-oracles/bin/python"
 
-    private static func ask(_ format: VendorFormat, _ requests: [[String: Any]]) throws -> [[String: Any]] {
+    private static func ask(format: VendorFormat, requests: [[String: Any]]) throws -> [[String: Any]] {
         let lines = try requests.map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }
         let script = repository + "/Tests/EdgeTokensTests/Oracles/vendors.py"
         let input = [UInt8](lines.joined(separator: "\n").utf8)
-        let run = try CommandRun(python, [script, format.rawValue], input: input)
+        let run = try CommandRun(python, arguments: [script, format.rawValue], input: input)
         try #require(run.status == 0, "\(run.error)")
         return try run.output.split(separator: "\n").map { line in
             try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -60,11 +60,11 @@ struct `Vendors' libraries` {
     @Test(arguments: VendorFormat.allCases)
     func `sign random requests alike`(format: VendorFormat) throws {
         var random = SplitMix64(seed: 18)
-        let rounds = try (0..<300).map { _ in try Self.round(format, &random) }
-        let answers = try Self.ask(format, rounds.map { $0.peer(format) })
+        let rounds = try (0..<300).map { _ in try Self.round(of: format, using: &random) }
+        let answers = try Self.ask(format: format, requests: rounds.map { $0.peer(format) })
         try #require(answers.count == rounds.count)
         for (round, answer) in zip(rounds, answers) {
-            let delivery = try format.issuer(round.key, round.settings).issue(round.request)
+            let delivery = try format.issuer(with: round.key, settings: round.settings).issue(round.request)
             if let token = answer["token"] as? String { #expect(delivery.token == token, "\(round.request)") }
             if let query = answer["query"] as? String { #expect(delivery.query == query, "\(round.request)") }
             if let path = answer["path"] as? String { #expect(delivery.path == path, "\(round.request)") }
@@ -79,7 +79,7 @@ struct `Vendors' libraries` {
     @Test func `verify CloudFront's ECDSA`() throws {
         let pem = try PrivateKey(generating: .ellipticCurve(.p256)).pem()
         let key = try SigningPrivateKey(pem: Array(pem.utf8))
-        let issuer = try CloudFrontIssuer(key, CloudFrontRules(keyPairID: "K2JCJMDEHXQW5F"))
+        let issuer = try CloudFrontIssuer(key, rules: CloudFrontRules(keyPairID: "K2JCJMDEHXQW5F"))
         let requests = try (0..<50).map { number -> [String: Any] in
             let request = try VendorSample.request("/live/tnt/\(number).m3u8")
             return [
@@ -87,12 +87,12 @@ struct `Vendors' libraries` {
                 "policy": try issuer.policy(Signing(request)),
             ]
         }
-        #expect(try Self.ask(.cloudFront, requests).count == 50)
+        #expect(try Self.ask(format: .cloudFront, requests: requests).count == 50)
     }
 
     // MARK: Random requests
 
-    private static func round(_ format: VendorFormat, _ random: inout SplitMix64) throws -> Round {
+    private static func round(of format: VendorFormat, using random: inout SplitMix64) throws -> Round {
         let isFolder = random.once(in: 2)
         var request = SigningRequest(
             path: path(&random, isFolder: isFolder, hasTilde: ![.edgeAuth, .mediaCDN].contains(format)),
@@ -114,7 +114,7 @@ struct `Vendors' libraries` {
             round.key = .secret(try SigningSecret(bytes: secret))
             round.given = ["key": secret.hexadecimal]
         }
-        try vary(&round, format, &random)
+        try vary(&round, for: format, using: &random)
         return round
     }
 
@@ -139,7 +139,7 @@ struct `Vendors' libraries` {
         return ClientNetwork(client.address, length: Int.random(in: 8...32, using: &random))
     }
 
-    private static func vary(_ round: inout Round, _ format: VendorFormat, _ random: inout SplitMix64) throws {
+    private static func vary(_ round: inout Round, for format: VendorFormat, using random: inout SplitMix64) throws {
         func flag(_ name: String) { if random.once(in: 2) { round.settings[name] = "true" } }
         let isFolder = round.request.path.hasSuffix("/")
         let session = random.once(in: 2) ? random.pick(["s-1", "e688045c604d5ecc", "a.b_c"]) : nil
@@ -161,7 +161,7 @@ struct `Vendors' libraries` {
             round.settings["weak"] = "true"
             round.request.client = try network(&random, hasIPv6: false)
             if random.once(in: 3) { round.request.query = "a=1&b=x%20y" }
-        case .mediaCDN: try varyMediaCDN(&round, &random, isFolder: isFolder, session)
+        case .mediaCDN: try varyMediaCDN(&round, using: &random, isFolder: isFolder, session: session)
         case .bunny:
             if random.once(in: 4) {
                 round.settings["ignore-params"] = "true"
@@ -217,9 +217,9 @@ struct `Vendors' libraries` {
 
     private static func varyMediaCDN(
         _ round: inout Round,
-        _ random: inout SplitMix64,
+        using random: inout SplitMix64,
         isFolder: Bool,
-        _ session: String?
+        session: String?
     ) throws {
         round.settings["algorithm"] = random.pick(["ed25519", "sha256", "sha1"])
         round.settings["weak"] = "true"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Platform
 import Encodings
+import Platform
 import Testing
 
 @testable import VendorTokens
@@ -73,33 +73,33 @@ import Testing
     func `a delimiter in a value, by name`(row: Delimiter) throws {
         let error = signingError {
             let request = try VendorSample.request(row.path, session: row.session, query: row.query)
-            _ = try VendorSample.issuer(row.format, row.settings).issue(request)
+            _ = try VendorSample.issuer(for: row.format, adding: row.settings).issue(request)
         }
-        #expect(error == SigningError(.character, row.value, character: row.character))
+        #expect(error == SigningError(.character, value: row.value, character: row.character))
         #expect(error?.description.contains(row.value) == true)
     }
 
     @Test(arguments: VendorFormat.allCases)
     func `paths that servers read differently`(format: VendorFormat) throws {
-        let issuer = try VendorSample.issuer(format)
+        let issuer = try VendorSample.issuer(for: format)
         for path in [
             "", "live/", "/a//b/", "/a/../b/", "/a/%2e%2e/", "/a/./", "/a%2F..%2Fb/", "/a%00/", "/a%5C/", "/%2541/",
             "/%FF/", "/a%4/",
         ] {
             let error = signingError { _ = try issuer.issue(VendorSample.request(path)) }
-            #expect(error == SigningError(.scope, "path"), "\(path)")
+            #expect(error == SigningError(.scope, value: "path"), "\(path)")
         }
         for (path, character) in [
             ("/a;b/", ";"), ("/a b/", " "), ("/a?b/", "?"), ("/a#b/", "#"), ("/é/", "é"), ("/a\n/", "\n"),
         ] {
             let error = signingError { _ = try issuer.issue(VendorSample.request(path)) }
-            #expect(error == SigningError(.character, "path", character: Unicode.Scalar(character)), "\(path)")
+            #expect(error == SigningError(.character, value: "path", character: Unicode.Scalar(character)), "\(path)")
         }
     }
 
     @Test(arguments: VendorFormat.allCases)
     func `times that end before they begin, and files elsewhere`(format: VendorFormat) throws {
-        let issuer = try VendorSample.issuer(format)
+        let issuer = try VendorSample.issuer(for: format)
         for seconds in [VendorSample.issued, VendorSample.issued - 1, 10_000_000_000] {
             var request = try VendorSample.request()
             request.expires = Timestamp(secondsSince1970: seconds)
@@ -107,10 +107,10 @@ import Testing
         }
         var request = try VendorSample.request()
         request.file = "/live/tnt2/a.m3u8"
-        #expect(signingError { _ = try issuer.issue(request) } == SigningError(.scope, "file"))
+        #expect(signingError { _ = try issuer.issue(request) } == SigningError(.scope, value: "file"))
         request.file = nil
         request.host = "cdn.example/evil"
-        #expect(signingError { _ = try issuer.issue(request) } == SigningError(.value, "host"))
+        #expect(signingError { _ = try issuer.issue(request) } == SigningError(.value, value: "host"))
     }
 
     @Test func `weak algorithms without the word`() throws {
@@ -120,9 +120,11 @@ import Testing
             (.urlSig, ["algorithm": "md5"]),
         ]
         for (format, settings) in weak {
-            let error = signingError { _ = try VendorSample.issuer(format, settings.merging(["weak": "false"]) { $1 }) }
+            let error = signingError {
+                _ = try VendorSample.issuer(for: format, adding: settings.merging(["weak": "false"]) { $1 })
+            }
             #expect(error?.code == .weak, "\(format) \(settings)")
-            let issuer = try VendorSample.issuer(format, settings.merging(["weak": "true"]) { $1 })
+            let issuer = try VendorSample.issuer(for: format, adding: settings.merging(["weak": "true"]) { $1 })
             #expect(issuer.warnings == [.weakAlgorithm], "\(format) \(settings)")
             _ = try issuer.issue(VendorSample.request())
         }
@@ -131,24 +133,26 @@ import Testing
     /// A token that is good for every address, although one was asked for, would open more than was meant.
     @Test func `bindings that the format does not have`() throws {
         for format in [VendorFormat.cloudflare, .accessControl] {
-            let issuer = try VendorSample.issuer(format)
+            let issuer = try VendorSample.issuer(for: format)
             let error = signingError { _ = try issuer.issue(VendorSample.request(client: "203.0.113.9")) }
-            #expect(error == SigningError(.value, "client"))
+            #expect(error == SigningError(.value, value: "client"))
         }
         for format in [VendorFormat.secureLink, .fastly] {
-            let issuer = try VendorSample.issuer(format)
+            let issuer = try VendorSample.issuer(for: format)
             let error = signingError { _ = try issuer.issue(VendorSample.request(client: "203.0.113.9")) }
             let file = signingError { _ = try issuer.issue(VendorSample.request("/a.mp4", client: "203.0.113.9")) }
-            #expect(error == SigningError(.template, "{address}"))
+            #expect(error == SigningError(.template, value: "{address}"))
             #expect(file != nil)
         }
         for format in [VendorFormat.edgeAuth, .bunny, .urlSig] {
-            let issuer = try VendorSample.issuer(format)
+            let issuer = try VendorSample.issuer(for: format)
             let error = signingError { _ = try issuer.issue(VendorSample.request(client: "203.0.113.0/24")) }
-            #expect(error == SigningError(.value, "client"), "\(format)")
+            #expect(error == SigningError(.value, value: "client"), "\(format)")
         }
-        let ipv6 = signingError { _ = try VendorSample.issuer(.cloudFront).issue(VendorSample.request(client: "::1")) }
-        #expect(ipv6 == SigningError(.value, "client"))
+        let ipv6 = signingError {
+            _ = try VendorSample.issuer(for: .cloudFront).issue(VendorSample.request(client: "::1"))
+        }
+        #expect(ipv6 == SigningError(.value, value: "client"))
     }
 
     @Test func `templates that open too much`() throws {
@@ -158,52 +162,58 @@ import Testing
         ] {
             #expect(signingError { _ = try SigningTemplate(text) }?.code == .template, "\(text)")
         }
-        let error = signingError { _ = try VendorSample.issuer(.secureLink, ["template": "{expires}{path}"]) }
-        #expect(error == SigningError(.template, "{secret}"))
+        let error = signingError {
+            _ = try VendorSample.issuer(for: .secureLink, adding: ["template": "{expires}{path}"])
+        }
+        #expect(error == SigningError(.template, value: "{secret}"))
         // A digit at the end of a path would be one of the expiry: a token for /a9 would be one for /a, for ever.
-        let mixed = signingError { _ = try VendorSample.issuer(.secureLink, ["template": "{path}{expires}{secret}"]) }
-        #expect(mixed == SigningError(.template, "{path}{expires}"))
+        let mixed = signingError {
+            _ = try VendorSample.issuer(for: .secureLink, adding: ["template": "{path}{expires}{secret}"])
+        }
+        #expect(mixed == SigningError(.template, value: "{path}{expires}"))
         #expect(
-            signingError { _ = try VendorSample.issuer(.fastly, ["template": "{expires}{path}{secret}"]) }?.code
+            signingError { _ = try VendorSample.issuer(for: .fastly, adding: ["template": "{expires}{path}{secret}"]) }?
+                .code
                 == .template
         )
         // The path that is signed is one file's or a folder's, never the other's.
-        let scoped = try VendorSample.issuer(.secureLink)
+        let scoped = try VendorSample.issuer(for: .secureLink)
         #expect(
             signingError { _ = try scoped.issue(VendorSample.request(VendorSample.manifest)) }
-                == SigningError(.scope, "path")
+                == SigningError(.scope, value: "path")
         )
     }
 
     @Test(arguments: VendorFormat.allCases)
     func `settings that the format does not have, and keys of another type`(format: VendorFormat) throws {
         #expect(
-            signingError { _ = try VendorSample.issuer(format, ["colour": "blue"]) } == SigningError(.setting, "colour")
+            signingError { _ = try VendorSample.issuer(for: format, adding: ["colour": "blue"]) }
+                == SigningError(.setting, value: "colour")
         )
         let key: VendorKey =
             format == .cloudFront ? .secret(try VendorSample.text()) : .privateKey(try VendorSample.rsa.get())
-        let error = signingError { _ = try format.issuer(key, VendorSample.settings(format)) }
+        let error = signingError { _ = try format.issuer(with: key, settings: VendorSample.settings(format)) }
         #expect(error?.code == .key)
     }
 
     @Test func `parameters of the query that would be read as the token's`() throws {
         for query in ["E=1", "a=1&S=2", "NAME=x", "Key=1"] {
             let error = signingError {
-                _ = try VendorSample.issuer(.urlSig).issue(VendorSample.request("/a.mp4", query: query))
+                _ = try VendorSample.issuer(for: .urlSig).issue(VendorSample.request("/a.mp4", query: query))
             }
-            #expect(error == SigningError(.value, "query"), "\(query)")
+            #expect(error == SigningError(.value, value: "query"), "\(query)")
         }
         for query in ["token=1", "a=1&a=2", "token_path=/", "expires=9", "=1", "a=%26b"] {
             let error = signingError {
-                _ = try VendorSample.issuer(.bunny).issue(VendorSample.request("/a.mp4", query: query))
+                _ = try VendorSample.issuer(for: .bunny).issue(VendorSample.request("/a.mp4", query: query))
             }
-            #expect(error == SigningError(.value, "query"), "\(query)")
+            #expect(error == SigningError(.value, value: "query"), "\(query)")
         }
     }
 
     @Test func `tokens beyond their size`() throws {
         let error = signingError {
-            _ = try VendorSample.issuer(.edgeAuth, ["data": String(repeating: "a", count: 4096)]).issue(
+            _ = try VendorSample.issuer(for: .edgeAuth, adding: ["data": String(repeating: "a", count: 4096)]).issue(
                 VendorSample.request()
             )
         }
@@ -211,7 +221,7 @@ import Testing
     }
 
     @Test func `secrets in descriptions`() throws {
-        let secret = try SigningSecret("playgate-example", .text)
+        let secret = try SigningSecret("playgate-example", form: .text)
         let key = try VendorSample.rsa.get()
         for text in [
             "\(secret)", String(reflecting: secret), "\(VendorKey.secret(secret))", "\(key)", String(reflecting: key),
@@ -222,9 +232,9 @@ import Testing
         for (text, form) in [
             ("", SigningSecret.Form.text), ("0g", .hexadecimal), ("abc", .hexadecimal), ("a", .base64),
         ] {
-            #expect(signingError { _ = try SigningSecret(text, form) }?.code == .key)
+            #expect(signingError { _ = try SigningSecret(text, form: form) }?.code == .key)
         }
-        #expect(try SigningSecret("0A0b", .hexadecimal).bytes == [10, 11])
-        #expect(try SigningSecret("-_8=", .base64).bytes == SigningSecret("+/8", .base64).bytes)
+        #expect(try SigningSecret("0A0b", form: .hexadecimal).bytes == [10, 11])
+        #expect(try SigningSecret("-_8=", form: .base64).bytes == SigningSecret("+/8", form: .base64).bytes)
     }
 }

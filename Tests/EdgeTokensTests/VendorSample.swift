@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import Platform
 import Cryptography
 import Encodings
+import Platform
 import Testing
 
 @testable import RequestTargets
@@ -17,7 +17,7 @@ enum VendorSample {
     /// The key of the bytes 0 to 31.
     static func bytes() throws -> SigningSecret { try SigningSecret(bytes: [UInt8](0...31)) }
     /// The key of text.
-    static func text() throws -> SigningSecret { try SigningSecret("playgate-example", .text) }
+    static func text() throws -> SigningSecret { try SigningSecret("playgate-example", form: .text) }
 
     static let folder = "/live/tnt/"
     static let manifest = "/live/tnt/a.m3u8"
@@ -54,7 +54,7 @@ enum VendorSample {
         case .cloudFront: .privateKey(try rsa.get())
         case .mediaCDN, .fastly, .edgeAuth: .secret(try bytes())
         case .bunny, .cloudflare, .secureLink, .accessControl, .urlSig:
-            .secret(try SigningSecret("playgate-example-of-thirty-two-b", .text))
+            .secret(try SigningSecret("playgate-example-of-thirty-two-b", form: .text))
         }
     }
 
@@ -74,8 +74,8 @@ enum VendorSample {
         }
     }
 
-    static func issuer(_ format: VendorFormat, _ more: [String: String] = [:]) throws -> any VendorIssuer {
-        try format.issuer(try key(format), settings(format).merging(more) { $1 })
+    static func issuer(for format: VendorFormat, adding more: [String: String] = [:]) throws -> any VendorIssuer {
+        try format.issuer(with: try key(format), settings: settings(format).merging(more) { $1 })
     }
 }
 

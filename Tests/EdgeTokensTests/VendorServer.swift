@@ -44,7 +44,7 @@ final class VendorServer {
         let server = try VendorServer()
         let block = try block("nginx").replacing("SECRET", with: secret)
             .replacing("proxy_pass http://127.0.0.1:8089;", with: "return 200 \"$uri\";")
-        try server.startNginx("edge", "listen 127.0.0.1:PORT;\n\(block)", ports: 1)
+        try server.startNginx("edge", server: "listen 127.0.0.1:PORT;\n\(block)", ports: 1)
         return server
     }
 
@@ -53,7 +53,7 @@ final class VendorServer {
         let server = try VendorServer()
         let run = try CommandRun(
             "/bin/bash",
-            [
+            arguments: [
                 "-c",
                 "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=cdn.example -days 2 "
                     + "-keyout \"$1/key.pem\" -out \"$1/cert.pem\" && chmod 644 \"$1/key.pem\"", "bash",
@@ -66,32 +66,32 @@ final class VendorServer {
             listen 127.0.0.1:PORT; listen 127.0.0.1:TLS ssl; ssl_certificate \(server.folder.file("cert.pem"));
             ssl_certificate_key \(server.folder.file("key.pem")); location / { return 200 "$request_uri"; }
             """
-        try server.startNginx("origin", origin, ports: 2)
+        try server.startNginx("origin", server: origin, ports: 2)
         try server.startTrafficServer(origin: server.ports)
         return server
     }
 
-    private func startNginx(_ name: String, _ server: String, ports count: Int) throws {
+    private func startNginx(_ name: String, server: String, ports count: Int) throws {
         ports = try (0..<count).map { _ in try freePort() }
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(folder.file($0));" }.joined(separator: " ")
         let text = server.replacing("PORT", with: "\(ports[0])").replacing("TLS", with: "\(ports[count - 1])")
         let file = try folder.write(
             "\(name).conf",
-            """
-            worker_processes 1; daemon off; pid \(folder.file("\(name).pid")); \(getuid() == 0 ? "user root;" : "")
-            events {}
-            http { access_log off; \(temporary)
-            server { \(text) } }
+            contents: """
+                worker_processes 1; daemon off; pid \(folder.file("\(name).pid")); \(getuid() == 0 ? "user root;" : "")
+                events {}
+                http { access_log off; \(temporary)
+                server { \(text) } }
 
-            """
+                """
         )
         let arguments = ["-c", file, "-p", folder.path, "-e", folder.file("\(name)-start.log")]
-        try start(try #require(Program.installed("nginx")), arguments, log: "\(name).log")
+        try start(try #require(Program.installed("nginx")), arguments: arguments, log: "\(name).log")
     }
 
-    private func start(_ program: String, _ arguments: [String], log: String) throws {
-        let running = try Program(program, arguments, log: folder.file(log))
+    private func start(_ program: String, arguments: [String], log: String) throws {
+        let running = try Program(program, arguments: arguments, log: folder.file(log))
         programs.append(running)
         let isUp = eventually(within: 30) {
             !running.isRunning || ports.allSatisfy { (try? HTTPConnection("127.0.0.1:\($0)")) != nil }
@@ -100,7 +100,7 @@ final class VendorServer {
     }
 
     private func startTrafficServer(origin: [Int]) throws {
-        let server = try TrafficServerFolder(folder, "ats")
+        let server = try TrafficServerFolder(in: folder, name: "ats")
         ports = [try freePort(), try freePort()]
         let remap = try Self.block("remap").replacing("/etc/trafficserver", with: "\(server.path)/etc")
             .replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin[0])")
@@ -118,8 +118,8 @@ final class VendorServer {
 
             """ + TrafficServerFolder.records,
         ]
-        for (name, text) in files { try server.write(name, text) }
-        try start(try #require(Program.installed("traffic_server")), server.arguments, log: "ats.log")
+        for (name, text) in files { try server.write(name, contents: text) }
+        try start(try #require(Program.installed("traffic_server")), arguments: server.arguments, log: "ats.log")
         #expect(eventually(within: 30) { server.isInitialized }, "\(TrafficServerFolder.diagnostics(in: folder))")
     }
 
@@ -129,7 +129,9 @@ final class VendorServer {
         let fields = cookie.map { ["-H", "Cookie: \($0)"] } ?? []
         let run = try CommandRun(
             try #require(Program.installed("curl")),
-            ["-sk", "--path-as-is", "--globoff", "--max-time", "20", "--connect-to", target, "-w", "\n%{http_code}"]
+            arguments: [
+                "-sk", "--path-as-is", "--globoff", "--max-time", "20", "--connect-to", target, "-w", "\n%{http_code}",
+            ]
                 + fields + [url],
             input: []
         )

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import RequestTargets
 import Encodings
 import Foundation
 import GateTestSupport
 import Platform
+import RequestTargets
 import Testing
 
 @testable import VendorTokens
@@ -25,8 +25,8 @@ import Testing
         return request
     }
 
-    private static func issuer(_ format: VendorFormat, _ settings: [String: String]) throws -> any VendorIssuer {
-        try format.issuer(.secret(try SigningSecret(VendorServer.secret, .text)), settings)
+    private static func issuer(for format: VendorFormat, settings: [String: String]) throws -> any VendorIssuer {
+        try format.issuer(with: .secret(try SigningSecret(VendorServer.secret, form: .text)), settings: settings)
     }
 
     /// Polls until the server refuses a token that ends soon, and demands that it serves in the second of the expiry, and not
@@ -34,8 +34,8 @@ import Testing
     ///
     /// - Returns: The last token, which has expired.
     private static func watchEnd(
-        _ issue: () throws -> SignedDelivery,
-        _ ask: (SignedDelivery) throws -> Int
+        issue: () throws -> SignedDelivery,
+        ask: (SignedDelivery) throws -> Int
     ) throws -> SignedDelivery {
         for _ in 0..<20 {
             let brief = try issue()
@@ -62,7 +62,7 @@ import Testing
         try await onThread {
             let server = try VendorServer.nginx()
             let settings = ["weak": "true", "template": "{expires}{path} {secret}"]
-            let issuer = try Self.issuer(.secureLink, settings)
+            let issuer = try Self.issuer(for: .secureLink, settings: settings)
             for path in Self.paths {
                 let delivery = try issuer.issue(Self.request(path))
                 let url = try #require(delivery.url)
@@ -81,8 +81,8 @@ import Testing
             #expect(try server.get("http://cdn.example/live/tnt/a%2Fb.mp4?\(try #require(whole.query))").status == 200)
 
             let scoped = try Self.issuer(
-                .secureLink,
-                ["weak": "true", "template": "{expires}{scope} {secret}", "prefix": "s"]
+                for: .secureLink,
+                settings: ["weak": "true", "template": "{expires}{scope} {secret}", "prefix": "s"]
             )
             let folder = try #require(try scoped.issue(Self.request("/live/tnt/")).path)
             for file in ["a.m3u8", "v1/1.m4s", "a%20b.m4s", "%C3%A9~.m4s"] {
@@ -96,7 +96,7 @@ import Testing
             }
             let brief = try Self.watchEnd {
                 try issuer.issue(Self.request("/live/tnt/a.mp4", life: 2))
-            } _: {
+            } ask: {
                 try server.get(try #require($0.url)).status
             }
             #expect(try server.get(try #require(brief.url)).status == 410)
@@ -113,7 +113,7 @@ import Testing
         try await onThread {
             let server = try VendorServer.trafficServer()
             for algorithm in ["sha1", "md5"] {
-                let issuer = try Self.issuer(.urlSig, ["weak": "true", "algorithm": algorithm])
+                let issuer = try Self.issuer(for: .urlSig, settings: ["weak": "true", "algorithm": algorithm])
                 for path in Self.paths {
                     var request = Self.request(path)
                     request.query = "a=1"
@@ -137,23 +137,23 @@ import Testing
                 #expect(try server.get("http://cdn.example/live/tnt2/1.m4s?\(folder)").status == 403)
                 #expect(try server.get("http://cdn.example/live/1.m4s?\(folder)").status == 403)
             }
-            let segment = try Self.issuer(.urlSig, ["weak": "true", "place": "segment"]).issue(
+            let segment = try Self.issuer(for: .urlSig, settings: ["weak": "true", "place": "segment"]).issue(
                 Self.request("/live/tnt/")
             )
             let path = try #require(segment.path)
             #expect(try server.get("http://cdn.example\(path)a%20b.m4s") == (200, "/live/tnt/a%20b.m4s"))
             #expect(try server.get("http://cdn.example\(path.replacing("/tnt/", with: "/tbs/"))a.m4s").status == 403)
-            let anchored = try Self.issuer(.urlSig, ["weak": "true", "anchor": "urlsig"])
+            let anchored = try Self.issuer(for: .urlSig, settings: ["weak": "true", "anchor": "urlsig"])
                 .issue(Self.request("/live/tnt/", host: "anchor.example"))
             let folder = try #require(anchored.path)
             #expect(try server.get("http://anchor.example\(folder)v1/1.m4s") == (200, "/live/tnt/v1/1.m4s"))
             #expect(
                 try server.get("http://anchor.example\(folder.replacing("/tnt;", with: "/tbs;"))1.m4s").status == 403
             )
-            let plain = try Self.issuer(.urlSig, ["weak": "true"])
+            let plain = try Self.issuer(for: .urlSig, settings: ["weak": "true"])
             let brief = try Self.watchEnd {
                 try plain.issue(Self.request("/live/tnt/a.mp4", life: 2))
-            } _: {
+            } ask: {
                 try server.get(try #require($0.url)).status
             }
             #expect(try server.get(try #require(brief.url)).status == 403)
@@ -166,14 +166,14 @@ import Testing
         let text = try #require(Base64.decodeURLSafe(token))
         let code = text.count - 64
         #expect(text[..<code].suffix(4).elementsEqual("&md=".utf8))
-        let early = stride(from: 0, to: code / 3 * 4, by: 9).map { place in
+        let early = stride(from: 0, to: code / 3 * 4, by: 9).map { index in
             var changed = Array(token.utf8)
-            changed[place] = changed[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
             return String(decoding: changed, as: UTF8.self)
         }
-        let late = stride(from: code, to: text.count, by: 9).map { place in
+        let late = stride(from: code, to: text.count, by: 9).map { index in
             var changed = text
-            changed[place] = changed[place] == UInt8(ascii: "0") ? UInt8(ascii: "1") : UInt8(ascii: "0")
+            changed[index] = changed[index] == UInt8(ascii: "0") ? UInt8(ascii: "1") : UInt8(ascii: "0")
             return Base64.encodeURLSafe(changed)
         }
         return early + late
@@ -188,34 +188,39 @@ import Testing
     func `Traffic Server with access_control`() async throws {
         try await onThread {
             let server = try VendorServer.trafficServer()
-            func status(_ token: String?, _ path: String = "/live/tnt/a.m3u8") throws -> Int {
+            func status(with token: String?, at path: String = "/live/tnt/a.m3u8") throws -> Int {
                 try server.get("https://cdn.example\(path)", port: 1, cookie: token.map { "TokenCookie=\($0)" }).status
             }
             let verifier = try AccessControlVerifier([
-                AccessControlKey(SigningSecret(VendorServer.secret, .text), id: "key1")
+                AccessControlKey(SigningSecret(VendorServer.secret, form: .text), id: "key1")
             ])
             for settings in [
                 ["kid": "key1"], ["kid": "key1", "algorithm": "sha512", "start": "true", "tid": "t-1", "version": "1"],
             ] {
-                let token = try Self.issuer(.accessControl, settings).issue(Self.request("/live/tnt/")).token
-                for path in Self.paths { #expect(try status(token, path) == 200, "\(path)") }
+                let token = try Self.issuer(for: .accessControl, settings: settings).issue(Self.request("/live/tnt/"))
+                    .token
+                for path in Self.paths { #expect(try status(with: token, at: path) == 200, "\(path)") }
             }
-            #expect(try status(nil) == 400)
-            let other = try Self.issuer(.accessControl, ["kid": "key2"]).issue(Self.request("/live/tnt/")).token
-            #expect(try status(other) == 500)
+            #expect(try status(with: nil) == 400)
+            let other = try Self.issuer(for: .accessControl, settings: ["kid": "key2"]).issue(
+                Self.request("/live/tnt/")
+            ).token
+            #expect(try status(with: other) == 500)
             // Changes of one character: the plugin and our verifier refuse alike.
-            let token = try Self.issuer(.accessControl, ["kid": "key1"]).issue(Self.request("/live/tnt/")).token
+            let token = try Self.issuer(for: .accessControl, settings: ["kid": "key1"]).issue(
+                Self.request("/live/tnt/")
+            ).token
             for changed in try Self.changes(of: token) {
-                #expect(verifier.verify(changed, SignedRequest(path: "/live/tnt/a"), at: .now()).grant == nil)
-                #expect(try status(changed) != 200, "\(changed)")
+                #expect(verifier.verify(changed, for: SignedRequest(path: "/live/tnt/a"), at: .now()).grant == nil)
+                #expect(try status(with: changed) != 200, "\(changed)")
             }
-            let issuer = try Self.issuer(.accessControl, ["kid": "key1"])
+            let issuer = try Self.issuer(for: .accessControl, settings: ["kid": "key1"])
             let brief = try Self.watchEnd {
                 try issuer.issue(Self.request("/live/tnt/", life: 2))
-            } _: {
-                try status($0.token)
+            } ask: {
+                try status(with: $0.token)
             }
-            #expect(try status(brief.token) == 403)
+            #expect(try status(with: brief.token) == 403)
         }
     }
 }

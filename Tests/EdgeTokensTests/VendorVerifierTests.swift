@@ -20,14 +20,14 @@ import Testing
         var testDescription: String { "\(format.rawValue) \(path) \(settings)" }
 
         func delivery() throws -> SignedDelivery {
-            try VendorSample.issuer(format, settings).issue(
+            try VendorSample.issuer(for: format, adding: settings).issue(
                 VendorSample.request(path, client: client, session: session)
             )
         }
 
         func verifier() throws -> any VendorVerifier {
             let all = VendorSample.settings(format).merging(settings) { $1 }
-            return try #require(try format.verifier(VendorSample.key(format), all))
+            return try #require(try format.verifier(with: VendorSample.key(format), settings: all))
         }
 
         func request(_ path: String? = nil, client: String?? = nil) -> SignedRequest {
@@ -70,32 +70,36 @@ import Testing
     @Test(arguments: cases)
     func `accept what was issued, until its second is over`(row: Case) throws {
         let (token, verifier) = (try row.delivery().token, try row.verifier())
-        let verdict = verifier.verify(token, row.request(), at: Self.time(-1))
+        let verdict = verifier.verify(token, for: row.request(), at: Self.time(-1))
         #expect(verdict.grant?.expires == Self.time(0), "\(verdict)")
         // Traffic Server and nginx count the last second in. EdgeAuth's edges may not.
         let isInclusive = row.format != .edgeAuth
-        #expect(verifier.verify(token, row.request(), at: Self.time(0)).code == (isInclusive ? nil : .expired))
-        #expect(verifier.verify(token, row.request(), at: Self.time(999)).code == (isInclusive ? nil : .expired))
-        #expect(verifier.verify(token, row.request(), at: Self.time(1000)).code == .expired)
-        #expect(verifier.verify(token, row.request(), at: Timestamp(millisecondsSince1970: .max)).code == .expired)
+        #expect(verifier.verify(token, for: row.request(), at: Self.time(0)).code == (isInclusive ? nil : .expired))
+        #expect(verifier.verify(token, for: row.request(), at: Self.time(999)).code == (isInclusive ? nil : .expired))
+        #expect(verifier.verify(token, for: row.request(), at: Self.time(1000)).code == .expired)
+        #expect(verifier.verify(token, for: row.request(), at: Timestamp(millisecondsSince1970: .max)).code == .expired)
     }
 
     @Test(arguments: cases)
     func `refuse every change of a character`(row: Case) throws {
         let (token, verifier) = (Array(try row.delivery().token.utf8), try row.verifier())
         func check(_ changed: [UInt8]) {
-            let verdict = verifier.verify(String(decoding: changed, as: UTF8.self), row.request(), at: Self.time(-1))
+            let verdict = verifier.verify(
+                String(decoding: changed, as: UTF8.self),
+                for: row.request(),
+                at: Self.time(-1)
+            )
             #expect(verdict.grant == nil, "\(String(decoding: changed, as: UTF8.self))")
         }
-        for place in token.indices {
-            for byte in UInt8(0x20)...0x7E where byte != token[place] {
+        for index in token.indices {
+            for byte in UInt8(0x20)...0x7E where byte != token[index] {
                 var changed = token
-                changed[place] = byte
+                changed[index] = byte
                 check(changed)
             }
-            check(Array(token[..<place] + token[(place + 1)...]))
-            check(Array(token[...place] + token[place...]))
-            check(Array(token[..<place]))
+            check(Array(token[..<index] + token[(index + 1)...]))
+            check(Array(token[...index] + token[index...]))
+            check(Array(token[..<index]))
         }
         for more in ["=", "&", "~", ",", "a", " ", "\0"] { check(token + Array(more.utf8)) }
     }
@@ -108,7 +112,7 @@ import Testing
                 "live",
             ]
             for path in paths {
-                let code = verifier.verify(token, row.request(path), at: Self.time(-1)).code
+                let code = verifier.verify(token, for: row.request(path), at: Self.time(-1)).code
                 #expect(code == .uriMismatch || code == .signatureInvalid, "\(row) \(path)")
             }
         }
@@ -117,9 +121,9 @@ import Testing
     @Test func `refuse other addresses, and unknown ones`() throws {
         for row in Self.cases where row.client != nil {
             let (token, verifier) = (try row.delivery().token, try row.verifier())
-            let unknown = verifier.verify(token, row.request(client: .some(nil)), at: Self.time(-1))
+            let unknown = verifier.verify(token, for: row.request(client: .some(nil)), at: Self.time(-1))
             #expect(unknown.code == .contextMissing)
-            let other = verifier.verify(token, row.request(client: "203.0.113.10"), at: Self.time(-1))
+            let other = verifier.verify(token, for: row.request(client: "203.0.113.10"), at: Self.time(-1))
             #expect(other.code == (row.format == .edgeAuth ? .addressMismatch : .signatureInvalid))
         }
     }
@@ -128,14 +132,14 @@ import Testing
         let edge = Self.cases[1]
         let token = try edge.delivery().token
         let start = Timestamp(secondsSince1970: VendorSample.issued)
-        #expect(try edge.verifier().verify(token, edge.request(), at: start).code == nil)
+        #expect(try edge.verifier().verify(token, for: edge.request(), at: start).code == nil)
         let before = Timestamp(millisecondsSince1970: VendorSample.issued * 1000 - 1)
-        #expect(try edge.verifier().verify(token, edge.request(), at: before).code == .notYetValid)
+        #expect(try edge.verifier().verify(token, for: edge.request(), at: before).code == .notYetValid)
         // The plugin refuses the second of nbf itself, so that is one before the issue.
         let row = Case(format: .accessControl, settings: ["start": "true"])
         let other = try row.delivery().token
-        #expect(try row.verifier().verify(other, row.request(), at: start).code == nil)
-        #expect(try row.verifier().verify(other, row.request(), at: before).code == .notYetValid)
+        #expect(try row.verifier().verify(other, for: row.request(), at: start).code == nil)
+        #expect(try row.verifier().verify(other, for: row.request(), at: before).code == .notYetValid)
     }
 
     /// Where Traffic Server is lenient, this is not: fields that repeat, numbers that end in letters, unknown fields.
@@ -146,7 +150,7 @@ import Testing
         func verdict(_ text: String, cut: Int = 0) throws -> GrantCode? {
             let signed = text + (try key.key.code(of: text).hexadecimal).dropLast(cut)
             let token = Base64.encodeURLSafe(Array(signed.utf8))
-            return verifier.verify(token, SignedRequest(path: "/a"), at: Self.time(-1)).code
+            return verifier.verify(token, for: SignedRequest(path: "/a"), at: Self.time(-1)).code
         }
         #expect(try verdict("sub=s&exp=1925000420&kid=key1&md=") == nil)
         #expect(try verdict("kid=key1&st=HMAC-SHA-256&exp=1925000420&sub=s&md=") == nil)
@@ -163,9 +167,9 @@ import Testing
         #expect(try verdict("sub=s&exp=1925000420&kid=key1&st=none&md=") == .algorithmRefused)
         for cut in [1, 2, 62, 64] { #expect(try verdict("sub=s&exp=1925000420&kid=key1&md=", cut: cut) == .malformed) }
         // Signature before time.
-        #expect(verifier.verify("c3ViPXM", SignedRequest(path: "/a"), at: Self.time(-1)).code == .malformed)
+        #expect(verifier.verify("c3ViPXM", for: SignedRequest(path: "/a"), at: Self.time(-1)).code == .malformed)
         #expect(
-            verifier.verify(String(repeating: "a", count: 5000), SignedRequest(path: "/a"), at: Self.time(0)).code
+            verifier.verify(String(repeating: "a", count: 5000), for: SignedRequest(path: "/a"), at: Self.time(0)).code
                 == .tooLarge
         )
         #expect(signingError { _ = try AccessControlVerifier([key, key]) }?.code == .key)
@@ -184,7 +188,7 @@ import Testing
                 token = token.replacing("1925000420", with: "1925000421")
             }
             #expect(
-                verifier.verify(token, row.request(), at: Timestamp(millisecondsSince1970: .max)).code
+                verifier.verify(token, for: row.request(), at: Timestamp(millisecondsSince1970: .max)).code
                     == .signatureInvalid
             )
         }
@@ -195,9 +199,9 @@ import Testing
         let other = try SigningSecret(bytes: [UInt8](repeating: 7, count: 32))
         let verifier = try EdgeAuthVerifier([other, VendorSample.bytes()])
         let row = Case(format: .edgeAuth)
-        #expect(verifier.verify(try row.delivery().token, row.request(), at: Self.time(-1)).code == nil)
+        #expect(verifier.verify(try row.delivery().token, for: row.request(), at: Self.time(-1)).code == nil)
         #expect(
-            try EdgeAuthVerifier([other]).verify(try row.delivery().token, row.request(), at: Self.time(-1)).code
+            try EdgeAuthVerifier([other]).verify(try row.delivery().token, for: row.request(), at: Self.time(-1)).code
                 == .signatureInvalid
         )
         #expect(signingError { _ = try EdgeAuthVerifier([]) }?.code == .key)
@@ -210,14 +214,14 @@ import Testing
             ("/a?c", "/ac", false), ("*b*", "/abc", true), ("/a*c*e", "/abcde", true), ("/a*c*e", "/abcdf", false),
             ("**", "x", true),
             ("/a/b", "/a/b", true), ("/a/b", "/a/bc", false), ("*.ts", "/a.ts.ts", true),
-        ] { #expect(Wildcard.matches(pattern[...], text) == isMatch, "\(pattern) \(text)") }
+        ] { #expect(Wildcard.matches(pattern[...], text: text) == isMatch, "\(pattern) \(text)") }
         let hostile = String(repeating: "*a", count: 500) + "b"
-        #expect(!Wildcard.matches(hostile[...], String(repeating: "a", count: 2000)))
+        #expect(!Wildcard.matches(hostile[...], text: String(repeating: "a", count: 2000)))
     }
 
     @Test func `are those that the formats promise`() throws {
         for format in VendorFormat.allCases {
-            let verifier = try format.verifier(VendorSample.key(format), VendorSample.settings(format))
+            let verifier = try format.verifier(with: VendorSample.key(format), settings: VendorSample.settings(format))
             #expect((verifier != nil) == format.isVerified, "\(format)")
             if let verifier { #expect(verifier.format == format) }
         }

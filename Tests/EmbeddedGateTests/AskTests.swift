@@ -45,15 +45,15 @@ struct AskTests {
                     var answer = playgate_answer()
                     answer.size = UInt32(MemoryLayout<playgate_answer>.size)
                     (answer.buffer, answer.capacity) = (buffer.baseAddress, buffer.count)
-                    return EngineUnderTest.Answer(playgate_ask(asker, &request, &answer), answer)
+                    return EngineUnderTest.Answer(result: playgate_ask(asker, &request, &answer), answer: answer)
                 }
             }
         }
     }
 
     private static let allowed = Reply(
-        200,
-        [
+        status: 200,
+        fields: [
             "x-playgate-decision: allow", "x-playgate-code: verified",
             "x-playgate-trace: 0af7651916cd43dd8448eb211c80319c",
             "x-playgate-session: 0123456789abcdef0123456789abcdef", "x-playgate-mvpd: Cable%20One",
@@ -67,7 +67,7 @@ struct AskTests {
     func request() async throws {
         try await onThread {
             let folder = try TemporaryFolder()
-            let service = try ScriptedService(folder.file("edge.sock")) { _, _ in Self.allowed }
+            let service = try ScriptedService(at: folder.file("edge.sock")) { _, _ in Self.allowed }
             let asker = try Asker(folder.file("edge.sock"))
             let headers = [
                 ("Cookie", "media-token=x"), ("COOKIE", "a=b"), ("X-Original-Client", "203.0.113.1"),
@@ -93,7 +93,7 @@ struct AskTests {
     func asIs() async throws {
         try await onThread {
             let folder = try TemporaryFolder()
-            let service = try ScriptedService(folder.file("edge.sock")) { _, _ in Self.allowed }
+            let service = try ScriptedService(at: folder.file("edge.sock")) { _, _ in Self.allowed }
             let asker = try Asker(folder.file("edge.sock"))
             let headers = [("Range", "bytes=5-"), ("X-Forwarded-For", "203.0.113.1")]
             #expect(asker.ask(headers: headers, flags: Int32(PLAYGATE_REQUEST_AS_IS)).outcome == PLAYGATE_ALLOW)
@@ -113,7 +113,7 @@ struct AskTests {
     func allow() async throws {
         try await onThread {
             let folder = try TemporaryFolder()
-            let service = try ScriptedService(folder.file("edge.sock")) { _, _ in Self.allowed }
+            let service = try ScriptedService(at: folder.file("edge.sock")) { _, _ in Self.allowed }
             let asker = try Asker(folder.file("edge.sock"))
             let answer = asker.ask()
             #expect(answer.result == PLAYGATE_OK && answer.status == 200 && answer.code == "verified")
@@ -132,28 +132,48 @@ struct AskTests {
         "A refusal is one; all that is no answer of a gate is refused as a failure",
         arguments: [
             (
-                Reply(403, ["x-playgate-decision: refuse", "x-playgate-code: token_already_used"]),
+                Reply(status: 403, fields: ["x-playgate-decision: refuse", "x-playgate-code: token_already_used"]),
                 "token_already_used", 403
             ),
             (
                 Reply(
-                    403,
-                    ["x-playgate-decision: refuse", "x-playgate-code: unknown_media", "x-playgate-status: 404"]
+                    status: 403,
+                    fields: ["x-playgate-decision: refuse", "x-playgate-code: unknown_media", "x-playgate-status: 404"]
                 ),
                 "unknown_media", 404
             ),
             (
-                Reply(401, ["x-playgate-decision: refuse", "x-playgate-code: media_token_missing"], body: "{}"),
+                Reply(
+                    status: 401,
+                    fields: ["x-playgate-decision: refuse", "x-playgate-code: media_token_missing"],
+                    body: "{}"
+                ),
                 "media_token_missing", 401
             ),
-            (Reply(200), "internal_failure", 503), (Reply(200, ["x-playgate-code: verified"]), "internal_failure", 503),
-            (Reply(200, ["x-playgate-decision: allow"]), "internal_failure", 503),
-            (Reply(200, ["x-playgate-decision: refuse", "x-playgate-code: verified"]), "internal_failure", 503),
-            (Reply(403, ["x-playgate-decision: allow", "x-playgate-code: verified"]), "internal_failure", 503),
-            (Reply(204, ["x-playgate-decision: allow", "x-playgate-code: verified"]), "internal_failure", 503),
-            (Reply(200, ["x-playgate-decision: allow", "x-playgate-code: of_the_future"]), "internal_failure", 503),
+            (Reply(status: 200), "internal_failure", 503),
+            (Reply(status: 200, fields: ["x-playgate-code: verified"]), "internal_failure", 503),
+            (Reply(status: 200, fields: ["x-playgate-decision: allow"]), "internal_failure", 503),
             (
-                Reply(200, ["x-playgate-decision: refuse", "x-playgate-decision: allow", "x-playgate-code: verified"]),
+                Reply(status: 200, fields: ["x-playgate-decision: refuse", "x-playgate-code: verified"]),
+                "internal_failure", 503
+            ),
+            (
+                Reply(status: 403, fields: ["x-playgate-decision: allow", "x-playgate-code: verified"]),
+                "internal_failure", 503
+            ),
+            (
+                Reply(status: 204, fields: ["x-playgate-decision: allow", "x-playgate-code: verified"]),
+                "internal_failure", 503
+            ),
+            (
+                Reply(status: 200, fields: ["x-playgate-decision: allow", "x-playgate-code: of_the_future"]),
+                "internal_failure", 503
+            ),
+            (
+                Reply(
+                    status: 200,
+                    fields: ["x-playgate-decision: refuse", "x-playgate-decision: allow", "x-playgate-code: verified"]
+                ),
                 "internal_failure", 503
             ),
             (Reply("HTTP/1.0 200 OK\r\nx-playgate-decision: allow\r\n\r\n", closes: true), "internal_failure", 503),
@@ -166,10 +186,10 @@ struct AskTests {
             (.end, "internal_failure", 503),
         ]
     )
-    fileprivate func answers(_ reply: ScriptedService.Reply, _ code: String, _ status: Int32) async throws {
+    fileprivate func answers(reply: ScriptedService.Reply, code: String, status: Int32) async throws {
         try await onThread {
             let folder = try TemporaryFolder()
-            let service = try ScriptedService(folder.file("edge.sock")) { _, _ in reply }
+            let service = try ScriptedService(at: folder.file("edge.sock")) { _, _ in reply }
             let asker = try Asker(folder.file("edge.sock"))
             let answer = asker.ask()
             #expect(answer.outcome == PLAYGATE_REFUSE && answer.code == code && answer.status == status)
@@ -183,7 +203,7 @@ struct AskTests {
             let folder = try TemporaryFolder()
             let away = try Asker(folder.file("none.sock"))
             #expect(away.ask().result == PLAYGATE_E_INTERNAL && away.ask().status == 503)
-            let service = try ScriptedService(folder.file("edge.sock")) { _, _ in .nothing }
+            let service = try ScriptedService(at: folder.file("edge.sock")) { _, _ in .nothing }
             let asker = try Asker(folder.file("edge.sock"), timeout: 50)
             #expect(asker.ask().code == "internal_failure")
             // Not asked twice: the service may have consumed the token.
@@ -195,7 +215,7 @@ struct AskTests {
     func closed() async throws {
         try await onThread {
             let folder = try TemporaryFolder()
-            let service = try ScriptedService(folder.file("edge.sock")) { _, _ in Self.allowed }
+            let service = try ScriptedService(at: folder.file("edge.sock")) { _, _ in Self.allowed }
             let asker = try Asker(folder.file("edge.sock"))
             for round in 1...5 {
                 #expect(asker.ask().outcome == PLAYGATE_ALLOW)
@@ -210,10 +230,10 @@ struct AskTests {
     func threads() async throws {
         try await onThread {
             let folder = try TemporaryFolder()
-            let service = try ScriptedService(folder.file("edge.sock")) { request, _ in
+            let service = try ScriptedService(at: folder.file("edge.sock")) { request, _ in
                 Reply(
-                    200,
-                    [
+                    status: 200,
+                    fields: [
                         "x-playgate-decision: allow", "x-playgate-code: verified",
                         "x-playgate-resource: \(mark(request))",
                     ]
@@ -240,10 +260,10 @@ struct AskTests {
             ("", "192.0.2.9", "c=d"),
         ]
     )
-    func injection(_ target: String, _ client: String, _ cookie: String) async throws {
+    func injection(target: String, client: String, cookie: String) async throws {
         try await onThread {
             let folder = try TemporaryFolder()
-            let service = try ScriptedService(folder.file("edge.sock")) { _, _ in Self.allowed }
+            let service = try ScriptedService(at: folder.file("edge.sock")) { _, _ in Self.allowed }
             let asker = try Asker(folder.file("edge.sock"))
             let answer = asker.ask(target, client: client, headers: [("Cookie", cookie)])
             #expect(answer.result == PLAYGATE_E_ARGUMENT && answer.outcome == PLAYGATE_REFUSE && answer.status == 503)

@@ -46,7 +46,7 @@ struct EmbeddedCheckTests {
         let engine = try EngineUnderTest(sample.document().json())
         let token = try sample.grant()
         #expect(engine.check(Request(grants: [token])).scope == PLAYGATE_SCOPE_TARGET)
-        let exact = try sample.grant { $0.uri = [.init(.path, .exact("/live/tnt/hd/1.ts"))] }
+        let exact = try sample.grant { $0.uri = [.init(.path, match: .exact("/live/tnt/hd/1.ts"))] }
         #expect(engine.check(Request(target: "/live/tnt/hd/1.ts", grants: [exact])).scope == PLAYGATE_SCOPE_TARGET)
         let address = try #require(IPAddress("192.0.2.0"))
         let bound = try sample.grant { claims in
@@ -62,12 +62,12 @@ struct EmbeddedCheckTests {
         let sample = try EmbeddedSample()
         let engine = try EngineUnderTest(sample.document().json())
         var request = Request(target: "/accepting/1.ts", tokens: [try GateSample.token()])
-        let alone = engine.check(request)
-        #expect(alone.code == "within_ttl" && alone.goodUntil > 0 && alone.scope == PLAYGATE_SCOPE_FOLDER)
+        let uncached = engine.check(request)
+        #expect(uncached.code == "within_ttl" && uncached.goodUntil > 0 && uncached.scope == PLAYGATE_SCOPE_FOLDER)
         // For a file of the folder, to be used once: it is refused for all others.
         request.grants = [
             try sample.grant { claims in
-                claims.uri = [.init(.path, .exact("/accepting/2.ts"))]
+                claims.uri = [.init(.path, match: .exact("/accepting/2.ts"))]
                 (claims.replay, claims.identifier) = (1, [UInt8](1...16))
             }
         ]
@@ -98,7 +98,7 @@ struct EmbeddedCheckTests {
     }
 
     @Test("What only the service can tell is asked")
-    func asked() throws {
+    func undecided() throws {
         let sample = try EmbeddedSample()
         let engine = try EngineUnderTest(sample.document().json())
         let token = try GateSample.token()
@@ -200,7 +200,7 @@ struct EmbeddedCheckTests {
     }
 
     @Test("A place says what its requests are for, in place of the path")
-    func places() throws {
+    func locations() throws {
         let sample = try EmbeddedSample()
         let engine = try EngineUnderTest(sample.document().json())
         let memory = SliceMemory()
@@ -209,15 +209,17 @@ struct EmbeddedCheckTests {
         rules.resource = memory.slice("TNT")
         rules.requestor = memory.slice("REF30")
         rules.use = Int32(PLAYGATE_USE_WITHIN_TTL)
-        var place: OpaquePointer?
-        try #require(playgate_place_create(&rules, &place, nil) == PLAYGATE_OK)
-        defer { playgate_place_release(place) }
+        var location: OpaquePointer?
+        try #require(playgate_place_create(&rules, &location, nil) == PLAYGATE_OK)
+        defer { playgate_place_release(location) }
         let token = try GateSample.token()
-        #expect(engine.check(Request(target: "/x/1.ts", tokens: [token], place: place)).code == "within_ttl")
+        #expect(engine.check(Request(target: "/x/1.ts", tokens: [token], location: location)).code == "within_ttl")
         #expect(engine.check(Request(target: "/x/1.ts", tokens: [token])).code == "unknown_media")
-        #expect(engine.check(Request(target: "/x/../1;.ts", tokens: [token], place: place)).code == "invalid_path")
+        #expect(
+            engine.check(Request(target: "/x/../1;.ts", tokens: [token], location: location)).code == "invalid_path"
+        )
         rules.requestor = playgate_slice()
-        #expect(playgate_place_create(&rules, &place, nil) == PLAYGATE_E_ARGUMENT)
+        #expect(playgate_place_create(&rules, &location, nil) == PLAYGATE_E_ARGUMENT)
     }
 }
 

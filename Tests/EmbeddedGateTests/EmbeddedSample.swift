@@ -37,23 +37,23 @@ struct EmbeddedSample {
         policy.hasReplayStore = true
         policy.hasRejectionList = true
         let own = subjectKey
-        let mirror = RevocationMirror(of: [])
+        let revocationCache = RevocationCache(of: [])
         let verifier = CATVerifier(keys: try KeySet([key]), issuers: [AcceptedIssuer("playgate")], policy: policy)
-        let tags = RevocationMirror { own.tag(storeKey: $0.bytes) }
+        let tags = RevocationCache { own.tag(storeKey: $0.bytes) }
         for revocation in revocations {
             tags.add(revocation, at: Self.time)
         }
-        mirror.add(tags.tags)
+        revocationCache.add(tags.tags)
         gate = Gate(
             catalogue: try Self.catalogue(profile),
             verifier: try GateSample.verifier(),
             policies: [PlaybackPolicy(deniedMVPDs: ["Denied"])],
             store: MemoryReplayStore(capacity: 100),
-            grants: GrantAuthority(
+            grants: GrantService(
                 verifier: verifier,
-                signers: [GrantAuthority.Signer(issuer)],
+                signers: [GrantService.Signer(issuer)],
                 subjectKey: subjectKey,
-                mirror: mirror
+                revocationCache: revocationCache
             )
         )
     }
@@ -88,7 +88,7 @@ struct EmbeddedSample {
     func document(goodFor: Duration = .seconds(30), at now: Timestamp = time) -> EdgeBundle {
         EdgeBundle(
             of: gate,
-            revokedBy: gate.grants?.mirror,
+            revokedBy: gate.grants?.revocationCache,
             subjectKey: subjectKey,
             goodFor: goodFor,
             at: now
@@ -106,7 +106,7 @@ struct EmbeddedSample {
         let resource = try MediaResource("TNT").canonicalForm
         claims.protection = subjectKey.protectionTag(requestor: "REF30", resource: resource)
         claims.profile = "live"
-        claims.uri = [.init(.host, .exact("cdn.example")), .init(.path, .prefix("/live/tnt/"))]
+        claims.uri = [.init(.host, match: .exact("cdn.example")), .init(.path, match: .prefix("/live/tnt/"))]
         let tags = (1...3).map { SubjectTag(number: UInt128($0)) }
         claims.session = PlaybackSession(
             id: SessionID(number: 7),
@@ -155,7 +155,7 @@ final class EngineUnderTest {
         var grant = ""
         var cookie = ""
 
-        init(_ result: Int32, _ answer: playgate_answer) {
+        init(result: Int32, answer: playgate_answer) {
             self.result = result
             outcome = answer.outcome
             code = playgate_code_name(answer.code).map { String(cString: $0) } ?? ""
@@ -179,14 +179,14 @@ final class EngineUnderTest {
         var headers: [(name: String, value: String)] = []
         var flags: UInt32 = 0
         var now = EmbeddedSample.time
-        var place: OpaquePointer?
+        var location: OpaquePointer?
         var capacity = Int(PLAYGATE_BUFFER_SIZE)
     }
 
-    func check(_ request: Request) -> Answer { check(request, nil).answer }
+    func check(_ request: Request) -> Answer { check(request, cache: nil).answer }
 
     /// Asks a memo first, if there is one, and keeps the answer there if it has none.
-    func check(_ request: Request, _ memo: OpaquePointer?) -> (answer: Answer, isFound: Bool) {
+    func check(_ request: Request, cache: OpaquePointer?) -> (answer: Answer, isFound: Bool) {
         let memory = SliceMemory()
         let tokens = request.tokens.map { memory.slice($0) }
         let grants = request.grants.map { memory.slice($0) }
@@ -196,28 +196,28 @@ final class EngineUnderTest {
         return tokens.withUnsafeBufferPointer { tokens in
             grants.withUnsafeBufferPointer { grants in
                 headers.withUnsafeBufferPointer { headers in
-                    var asked = playgate_request()
-                    asked.size = UInt32(MemoryLayout<playgate_request>.size)
-                    asked.flags = request.flags
-                    asked.now = request.now.millisecondsSince1970
-                    asked.method = memory.slice(request.method)
-                    asked.target = memory.slice(request.target)
-                    asked.scheme = memory.slice(request.scheme)
-                    asked.host = memory.slice(request.host)
-                    asked.client = memory.slice(request.client)
-                    (asked.tokens, asked.token_count) = (tokens.baseAddress, tokens.count)
-                    (asked.grants, asked.grant_count) = (grants.baseAddress, grants.count)
-                    (asked.headers, asked.header_count) = (headers.baseAddress, headers.count)
-                    return check(&asked, request, memo)
+                    var raw = playgate_request()
+                    raw.size = UInt32(MemoryLayout<playgate_request>.size)
+                    raw.flags = request.flags
+                    raw.now = request.now.millisecondsSince1970
+                    raw.method = memory.slice(request.method)
+                    raw.target = memory.slice(request.target)
+                    raw.scheme = memory.slice(request.scheme)
+                    raw.host = memory.slice(request.host)
+                    raw.client = memory.slice(request.client)
+                    (raw.tokens, raw.token_count) = (tokens.baseAddress, tokens.count)
+                    (raw.grants, raw.grant_count) = (grants.baseAddress, grants.count)
+                    (raw.headers, raw.header_count) = (headers.baseAddress, headers.count)
+                    return check(&raw, request: request, cache: cache)
                 }
             }
         }
     }
 
     private func check(
-        _ asked: inout playgate_request,
-        _ request: Request,
-        _ memo: OpaquePointer?
+        _ raw: inout playgate_request,
+        request: Request,
+        cache: OpaquePointer?
     ) -> (answer: Answer, isFound: Bool) {
         var buffer = [CChar](repeating: 0, count: request.capacity)
         return buffer.withUnsafeMutableBufferPointer { buffer in
@@ -225,12 +225,12 @@ final class EngineUnderTest {
             answer.size = UInt32(MemoryLayout<playgate_answer>.size)
             (answer.buffer, answer.capacity) = (buffer.baseAddress, buffer.count)
             let generation = playgate_engine_generation(engine)
-            if let memo, playgate_memo_find(memo, 0, generation, &asked, &answer) == 1 {
-                return (Answer(Int32(PLAYGATE_OK), answer), true)
+            if let cache, playgate_memo_find(cache, 0, generation, &raw, &answer) == 1 {
+                return (Answer(result: Int32(PLAYGATE_OK), answer: answer), true)
             }
-            let result = playgate_check(engine, request.place, &asked, &answer)
-            if let memo { playgate_memo_keep(memo, 0, &asked, &answer) }
-            return (Answer(result, answer), false)
+            let result = playgate_check(engine, request.location, &raw, &answer)
+            if let cache { playgate_memo_keep(cache, 0, &raw, &answer) }
+            return (Answer(result: result, answer: answer), false)
         }
     }
 }

@@ -88,14 +88,14 @@ struct FollowTests {
     func file() async throws {
         try await onThread {
             let folder = try TemporaryFolder()
-            let path = try folder.write("policy.json", try Self.document())
+            let path = try folder.write("policy.json", contents: try Self.document())
             let follower = try Follower(path)
             let engine = try #require(follower.engine)
             let first = follower.generation
             try replace(folder, with: "{\n\"version\": ?")
             #expect(eventually { !follower.log.errors.isEmpty })
-            let told = try #require(follower.log.errors.first)
-            #expect(told.contains("policy.json stays as it was: it is invalid: ") && told.contains("in line 2"))
+            let report = try #require(follower.log.errors.first)
+            #expect(report.contains("policy.json stays as it was: it is invalid: ") && report.contains("in line 2"))
             #expect(follower.generation == first)
             try replace(folder, with: try Self.document(1))
             #expect(eventually { follower.log.notices == 2 })
@@ -114,15 +114,15 @@ struct FollowTests {
         try await onThread {
             let folder = try TemporaryFolder()
             let documents = try (0..<2).map { try Self.document(Int64($0)) }
-            let service = try ScriptedService(folder.file("api.sock")) { _, index in
+            let service = try ScriptedService(at: folder.file("api.sock")) { _, index in
                 switch index {
-                case 0: Reply(200, ["etag: \"a\""], body: documents[0])
-                case 1: Reply(304, ["etag: \"a\""])
-                case 2: Reply(200, ["etag: \"b\""], body: documents[1])
+                case 0: Reply(status: 200, fields: ["etag: \"a\""], body: documents[0])
+                case 1: Reply(status: 304, fields: ["etag: \"a\""])
+                case 2: Reply(status: 200, fields: ["etag: \"b\""], body: documents[1])
                 default: .nothing
                 }
             }
-            let key = try folder.write("playgate.key", "k-1\n")
+            let key = try folder.write("playgate.key", contents: "k-1\n")
             let follower = try Follower("unix:\(folder.file("api.sock"))", key: key)
             let first = follower.generation
             let fresh = playgate_engine_fresh_until(follower.engine)
@@ -147,13 +147,13 @@ struct FollowTests {
             let document = try Self.document()
             let follower = try Follower("unix:\(folder.file("api.sock"))")
             #expect(follower.engine == nil && playgate_engine_generation(follower.engine) == 0)
-            let service = try ScriptedService(folder.file("api.sock")) { _, index in
+            let service = try ScriptedService(at: folder.file("api.sock")) { _, index in
                 switch index {
-                case 0: Reply(401, body: "{}")
+                case 0: Reply(status: 401, body: "{}")
                 case 1: .end
-                case 2: Reply(304)
-                case 3: Reply(200, body: "{}")
-                case 4: Reply(200, body: document)
+                case 2: Reply(status: 304)
+                case 3: Reply(status: 200, body: "{}")
+                case 4: Reply(status: 200, body: document)
                 default: .nothing
                 }
             }
@@ -170,8 +170,8 @@ struct FollowTests {
     func badSources() async throws {
         try await onThread {
             let folder = try TemporaryFolder()
-            let good = try folder.write("policy.json", try Self.document())
-            let bad = try folder.write("bad.json", "{\n\n  \"version\": true }")
+            let good = try folder.write("policy.json", contents: try Self.document())
+            let bad = try folder.write("bad.json", contents: "{\n\n  \"version\": true }")
             for (source, key, result, sentence) in [
                 (folder.file("none.json"), nil, PLAYGATE_E_ARGUMENT, "cannot be read: No such file"),
                 (folder.path, nil, PLAYGATE_E_ARGUMENT, "cannot be read: Invalid argument"),
@@ -197,7 +197,7 @@ struct FollowTests {
     }
 
     private func replace(_ folder: TemporaryFolder, with text: String) throws {
-        let other = try folder.write("next.json", text)
+        let other = try folder.write("next.json", contents: text)
         guard rename(other, folder.file("policy.json")) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 }

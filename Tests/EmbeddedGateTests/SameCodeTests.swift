@@ -35,13 +35,16 @@ struct SameCodeTests {
         let changes: [(inout CATClaims) -> Void] = [
             { $0.expires = EmbeddedSample.time }, { $0.expires = nil },
             { $0.notBefore = EmbeddedSample.time.adding(seconds: 1) }, { $0.audience = ["elsewhere"] },
-            { $0.methods = ["POST"] }, { $0.uri = [.init(.host, .exact("other.example"))] },
-            { $0.uri = [.init(.path, .exact("/live/tnt/1.ts"))] }, { $0.uri = [.init(.path, .suffix(".ts"))] },
-            { $0.uri = [.init(.path, .pattern("/live/.*/1[.]ts"))] }, { $0.uri = [.init(.scheme, .exact("http"))] },
+            { $0.methods = ["POST"] }, { $0.uri = [.init(.host, match: .exact("other.example"))] },
+            { $0.uri = [.init(.path, match: .exact("/live/tnt/1.ts"))] },
+            { $0.uri = [.init(.path, match: .suffix(".ts"))] },
+            { $0.uri = [.init(.path, match: .pattern("/live/.*/1[.]ts"))] },
+            { $0.uri = [.init(.scheme, match: .exact("http"))] },
             { claims in
                 if let address = IPAddress("192.0.2.0") { claims.networks = [.prefix(address, length: 24)] }
             }, { $0.networks = [.system(64_500)] },
-            { $0.countries = ["US"] }, { $0.alpn = ["h2"] }, { $0.headers = [.init("User-Agent", .exact("tv"))] },
+            { $0.countries = ["US"] }, { $0.alpn = ["h2"] },
+            { $0.headers = [.init("User-Agent", match: .exact("tv"))] },
             { claims in
                 claims.replay = 1
                 claims.identifier = [UInt8](1...16)
@@ -53,11 +56,11 @@ struct SameCodeTests {
         try #require(made.count >= changes.count - 3)
         all += made.map { [$0] }
         let bytes = Array(good.utf8)
-        for place in stride(from: 0, to: bytes.count, by: 7) {
+        for index in stride(from: 0, to: bytes.count, by: 7) {
             var other = bytes
-            other[place] = other[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            other[index] = other[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
             all.append([String(decoding: other, as: UTF8.self)])
-            all.append([String(decoding: bytes[..<place], as: UTF8.self)])
+            all.append([String(decoding: bytes[..<index], as: UTF8.self)])
         }
         all.append([String(repeating: "A", count: 70_000)])
         return all
@@ -75,26 +78,26 @@ struct SameCodeTests {
             [try GateSample.token(GateSample.claims(ttl: 0))], [String(repeating: "A", count: 70_000)],
             [good.replacing("=", with: "%3D").replacing("+", with: "%2B")],
         ]
-        for place in stride(from: 0, to: good.utf8.count, by: 101) { all.append([String(good.prefix(place))]) }
+        for index in stride(from: 0, to: good.utf8.count, by: 101) { all.append([String(good.prefix(index))]) }
         return all
     }
 
     /// The code of the gate of the service, with what it can only decide with its store as `ask`.
-    private static func code(_ request: Request, _ gate: Gate) -> String {
+    private static func code(of request: Request, by gate: Gate) -> String {
         guard let target = ParsedTarget(request.target[...]), let host = HostName(request.host[...]) else {
             return "edge_request_invalid"
         }
-        var asked = PlaybackRequest(.path(target.path), token: nil)
+        var playback = PlaybackRequest(.path(target.path), token: nil)
         guard let method = PlaybackRequest.Method(rawValue: request.method) else { return "edge_request_invalid" }
-        asked.method = method
+        playback.method = method
         var fault: DenyCode?
         for token in request.tokens where !token.isEmpty {
-            let shown = token[...].percentDecodedToken
-            if let known = asked.token, known != shown { fault = .tokenConflict }
-            asked.token = asked.token ?? shown
+            let presented = token[...].percentDecodedToken
+            if let known = playback.token, known != presented { fault = .tokenConflict }
+            playback.token = playback.token ?? presented
         }
         let finding = gate.catalogue.find(target.path, host: host.text)
-        var shown: ShownGrants?
+        var presentedGrants: PresentedGrants?
         let grants = request.grants.filter { !$0.isEmpty }
         if case .entry(let entry) = finding, entry.grants != nil, let first = grants.first {
             guard let uri = RequestURI(request.target[...], scheme: .https, authority: host.text) else {
@@ -103,9 +106,9 @@ struct SameCodeTests {
             var facts = RequestFacts(uri: uri, method: method.rawValue[...])
             facts.clientAddress = IPAddress(request.client[...])
             facts.headers = HeaderList(request.headers)
-            shown = ShownGrants(facts, first: first[...], others: grants.dropFirst().map { $0[...] })
+            presentedGrants = PresentedGrants(facts, first: first[...], others: grants.dropFirst().map { $0[...] })
         }
-        switch gate.begin(asked, finding, fault: fault, grants: shown, at: request.now) {
+        switch gate.begin(playback, finding: finding, fault: fault, grants: presentedGrants, at: request.now) {
         case .pending: return "ask"
         case .decided(.allow(let allowance)):
             switch allowance.reason {
@@ -117,9 +120,9 @@ struct SameCodeTests {
         }
     }
 
-    private static func agrees(_ request: Request, _ engine: EngineUnderTest, _ gate: Gate) -> Bool {
+    private static func agrees(on request: Request, by engine: EngineUnderTest, with gate: Gate) -> Bool {
         let answer = engine.check(request)
-        let wanted = code(request, gate)
+        let wanted = code(of: request, by: gate)
         let isSame = answer.code == wanted || wanted == "ask" && answer.outcome == PLAYGATE_ASK
         #expect(isSame, "\(request.method) \(request.target.prefix(60)): C \(answer.code), Swift \(wanted)")
         return isSame
@@ -133,10 +136,10 @@ struct SameCodeTests {
         for grants in try Self.grants(sample) {
             for path in Self.paths {
                 var request = Request(target: path, grants: grants, client: "192.0.2.9", headers: headers)
-                guard Self.agrees(request, engine, sample.gate) else { return }
+                guard Self.agrees(on: request, by: engine, with: sample.gate) else { return }
                 request.method = "POST"
                 request.client = ""
-                guard Self.agrees(request, engine, sample.gate) else { return }
+                guard Self.agrees(on: request, by: engine, with: sample.gate) else { return }
             }
         }
     }
@@ -151,7 +154,7 @@ struct SameCodeTests {
                     ("GET", "cdn.example"), ("HEAD", "vod.example"), ("OPTIONS", "cdn.example:8443"),
                 ] {
                     let request = Request(target: path, method: method, host: host, tokens: tokens)
-                    guard Self.agrees(request, engine, sample.gate) else { return }
+                    guard Self.agrees(on: request, by: engine, with: sample.gate) else { return }
                 }
             }
         }

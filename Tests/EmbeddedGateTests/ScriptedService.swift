@@ -20,7 +20,7 @@ final class ScriptedService: Sendable {
         }
 
         /// A response with a body of its length.
-        init(_ status: Int, _ fields: [String] = [], body: String = "") {
+        init(status: Int, fields: [String] = [], body: String = "") {
             let lines = ["HTTP/1.1 \(status) X", "content-length: \(body.utf8.count)"] + fields
             self.init(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
         }
@@ -50,7 +50,7 @@ final class ScriptedService: Sendable {
     /// Listens on a unix socket.
     ///
     /// - Parameter script: Returns the answer to a request, by its head and its number, from 0 on.
-    init(_ path: String, _ script: @escaping @Sendable (_ request: String, _ index: Int) -> Reply) throws {
+    init(at path: String, script: @escaping @Sendable (_ request: String, _ index: Int) -> Reply) throws {
         let state = State(script)
         self.state = state
         channel = try ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)

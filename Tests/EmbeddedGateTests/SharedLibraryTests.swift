@@ -44,7 +44,7 @@ struct SharedLibraryTests {
 
     @Test("It exports what the headers declare, and nothing else")
     func symbols() throws {
-        let run = try CommandRun("/usr/bin/nm", ["-D", "--defined-only", Self.library])
+        let run = try CommandRun("/usr/bin/nm", arguments: ["-D", "--defined-only", Self.library])
         #expect(run.status == 0)
         let exported = run.output.split(separator: "\n").compactMap { line -> String? in
             let parts = line.split(separator: " ")
@@ -56,7 +56,7 @@ struct SharedLibraryTests {
 
     @Test("It needs no library of Swift, and is small")
     func dependencies() throws {
-        let run = try CommandRun("/usr/bin/ldd", [Self.library])
+        let run = try CommandRun("/usr/bin/ldd", arguments: [Self.library])
         #expect(run.status == 0 && run.output.contains("libcrypto"))
         #expect(!run.output.contains("libswift") && !run.output.contains("Foundation"))
         #expect(!run.output.contains("not found"))
@@ -75,7 +75,7 @@ struct SharedLibraryTests {
         init() throws {
             folder = try TemporaryFolder()
             let sample = try EmbeddedSample()
-            policy = try folder.write("policy.json", sample.document().json())
+            policy = try folder.write("policy.json", contents: sample.document().json())
             grant = try sample.grant()
         }
     }
@@ -92,10 +92,12 @@ struct SharedLibraryTests {
         let flags = ["-I", Self.dist + "/include", "-L", Self.dist + "/lib", "-Wl,-rpath,\(Self.dist)/lib"]
         let made = try CommandRun(
             compiler,
-            ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", source, "-o", program] + flags + ["-lplaygate"]
+            arguments: ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread", source, "-o", program] + flags + [
+                "-lplaygate"
+            ]
         )
         try #require(made.status == 0, "\(made.error)")
-        let run = try CommandRun(program, [files.policy, files.grant, files.time, mode])
+        let run = try CommandRun(program, arguments: [files.policy, files.grant, files.time, mode])
         #expect(run.status == 0, "\(run.error)")
     }
 
@@ -113,10 +115,10 @@ struct SharedLibraryTests {
         ]
         let library = ["-L", Self.dist + "/lib", "-Wl,-rpath,\(Self.dist)/lib", "-lplaygate"]
         let files = ["\(repository)/Tests/EmbeddedGateTests/Programs/edge.c"] + sources.map { "\(edge)/\($0)" }
-        let made = try CommandRun(compiler, flags + includes + files + ["-o", program] + library)
+        let made = try CommandRun(compiler, arguments: flags + includes + files + ["-o", program] + library)
         try #require(made.status == 0, "\(made.error)")
         // The sanitizer must be the first library, and scripts/test preloads another one.
-        let run = try CommandRun("/usr/bin/env", ["-u", "LD_PRELOAD", program])
+        let run = try CommandRun("/usr/bin/env", arguments: ["-u", "LD_PRELOAD", program])
         #expect(run.status == 0 && run.output == "all rows hold\n", "\(run.output)\(run.error)")
     }
 
@@ -129,7 +131,10 @@ struct SharedLibraryTests {
         let files = try Files()
         let script = repository + "/Tests/EmbeddedGateTests/Programs/check.py"
         for (target, answer) in [("/live/tnt/1.ts", "1 granted"), ("/live/tbs/1.ts", "0 unknown_media")] {
-            let run = try CommandRun(python, [script, Self.library, files.policy, target, files.grant, files.time])
+            let run = try CommandRun(
+                python,
+                arguments: [script, Self.library, files.policy, target, files.grant, files.time]
+            )
             #expect(run.output.hasPrefix(answer), "\(run.output)\(run.error)")
         }
     }
@@ -151,12 +156,16 @@ struct SharedLibraryTests {
             "PKG_CONFIG_PATH=\(Self.dist)/lib/pkgconfig", "GOCACHE=\(files.folder.file("cache"))", "GO111MODULE=off",
             "CGO_ENABLED=1",
         ]
-        let made = try CommandRun("/usr/bin/env", settings + [go, "build", "-o", program, source], within: 300)
+        let made = try CommandRun(
+            "/usr/bin/env",
+            arguments: settings + [go, "build", "-o", program, source],
+            within: 300
+        )
         try #require(made.status == 0, "\(made.error)")
         let library = "LD_LIBRARY_PATH=\(Self.dist)/lib"
         for (target, answer) in [("/live/tnt/1.ts", "1 granted"), ("/live/tbs/1.ts", "0 unknown_media")] {
             let arguments = [library, program, files.policy, target, files.grant, files.time]
-            let run = try CommandRun("/usr/bin/env", arguments)
+            let run = try CommandRun("/usr/bin/env", arguments: arguments)
             #expect(run.output.hasPrefix(answer), "\(run.output)\(run.error)")
         }
     }

@@ -25,7 +25,7 @@ struct SignedPolicyTests {
         let trust: String
         var key: TokenKey { made.key }
 
-        init(_ algorithm: KeyAlgorithm = .es256, _ id: String = "signer-1") throws {
+        init(_ algorithm: KeyAlgorithm = .es256, id: String = "signer-1") throws {
             let binding = KeyBinding(issuer: "", format: .cat, rsaAlgorithm: .ps256)
             made = try TokenKey.generate(algorithm, id: KeyID(id), binding: binding)
             trust = try KeySet([made.key]).publishedJWKSet
@@ -55,7 +55,7 @@ struct SignedPolicyTests {
 
     private static func open(_ text: String, trust: String) -> Opened { open([UInt8](text.utf8), trust: trust) }
 
-    private static func refused(_ text: String, _ trust: String, _ sentence: String, _ comment: Comment? = nil) {
+    private static func expectRefusal(of text: String, trust: String, sentence: String, comment: Comment? = nil) {
         let opened = open(text, trust: trust)
         #expect(opened.result == PLAYGATE_E_SIGNATURE, comment)
         #expect(opened.error.sentence.contains(sentence), "\(comment ?? ""): \(opened.error.sentence)")
@@ -70,12 +70,20 @@ struct SignedPolicyTests {
         #expect(opened.result == PLAYGATE_OK, "\(opened.error.sentence)")
         #expect(opened.issued == document.issued.millisecondsSince1970)
         // The key among others, of which one has its identifier for another algorithm.
-        let others = try [Signer(.es384, "other"), Signer(algorithm == .es512 ? .es384 : .es512), signer]
+        let others = try [Signer(.es384, id: "other"), Signer(algorithm == .es512 ? .es384 : .es512), signer]
         let all = try KeySet(others.map(\.key)).publishedJWKSet
         #expect(Self.open(try signer.policy(document.json()), trust: all).result == PLAYGATE_OK)
         let stranger = try Signer(algorithm)
-        Self.refused(try stranger.policy(document.json()), signer.trust, "the signature is wrong")
-        Self.refused(try Signer(algorithm, "other").policy(document.json()), signer.trust, "has the identifier")
+        Self.expectRefusal(
+            of: try stranger.policy(document.json()),
+            trust: signer.trust,
+            sentence: "the signature is wrong"
+        )
+        Self.expectRefusal(
+            of: try Signer(algorithm, id: "other").policy(document.json()),
+            trust: signer.trust,
+            sentence: "has the identifier"
+        )
     }
 
     @Test("A fault of the document is told with its line, once the signature is good")
@@ -88,7 +96,7 @@ struct SignedPolicyTests {
         let opened = Self.open(try signer.policy(faulty), trust: signer.trust)
         #expect(opened.result == PLAYGATE_E_POLICY && opened.error.line == UInt32(line + 1))
         #expect(opened.error.sentence.contains("must begin with /"), "\(opened.error.sentence)")
-        Self.refused(try Signer().policy(faulty), signer.trust, "the signature is wrong")
+        Self.expectRefusal(of: try Signer().policy(faulty), trust: signer.trust, sentence: "the signature is wrong")
         let next = [UInt8](text.replacing("\"version\": 1", with: "\"version\": 2").utf8)
         #expect(Self.open(try signer.policy(next), trust: signer.trust).result == PLAYGATE_E_VERSION)
         #expect(Self.open(try signer.policy([]), trust: signer.trust).result == PLAYGATE_E_POLICY)
@@ -99,14 +107,18 @@ struct SignedPolicyTests {
         let signer = try Signer()
         let document = try EmbeddedSample().document().json()
         let plain = String(decoding: document, as: UTF8.self)
-        Self.refused(plain, signer.trust, "not signed: write it by playgate export --sign")
+        Self.expectRefusal(of: plain, trust: signer.trust, sentence: "not signed: write it by playgate export --sign")
         let bytes = try signer.policy(document).utf8.map { CChar(bitPattern: $0) }
         var policy: OpaquePointer?
         var error = playgate_error()
         #expect(playgate_policy_open(bytes, bytes.count, 0, &policy, &error) == PLAYGATE_E_POLICY)
         #expect(policy == nil && error.sentence.contains("trust=FILE"), "\(error.sentence)")
         // A grant by the same key is no policy.
-        Self.refused(try signer.key.signJWS(document), signer.trust, "must have alg, kid and typ")
+        Self.expectRefusal(
+            of: try signer.key.signJWS(document),
+            trust: signer.trust,
+            sentence: "must have alg, kid and typ"
+        )
     }
 
     @Test("Headers that say anything else are refused")
@@ -138,7 +150,12 @@ struct SignedPolicyTests {
             ("{\"alg\":\"ES256\",\"kid\":\"Signer-1\",\(type)}", keys),
             ("\(start),\(type)\(String(repeating: " ", count: 1024))}", "nothing else"), ("", "nothing else"),
         ] {
-            Self.refused(try signer.text(header: header, payload: document), signer.trust, sentence, "\(header)")
+            Self.expectRefusal(
+                of: try signer.text(header: header, payload: document),
+                trust: signer.trust,
+                sentence: sentence,
+                comment: "\(header)"
+            )
         }
     }
 
@@ -169,7 +186,12 @@ struct SignedPolicyTests {
             ("\(parts[0]).\(String(repeating: "A", count: 5_000_000)).\(parts[2])", "the signature is wrong"),
             ("\(parts[0]).\(parts[1]).\(String(repeating: "A", count: 5_000_000))", "nothing else"),
         ] {
-            Self.refused(changed, signer.trust, sentence, "\(changed.prefix(40))…\(changed.suffix(40))")
+            Self.expectRefusal(
+                of: changed,
+                trust: signer.trust,
+                sentence: sentence,
+                comment: "\(changed.prefix(40))…\(changed.suffix(40))"
+            )
         }
     }
 
@@ -184,7 +206,7 @@ struct SignedPolicyTests {
             #expect(throws: KeySetError.self) { try EdgeBundle.signed(document, by: secret) }
             let header = "{\"alg\":\"HS256\",\"kid\":\"signer-1\",\"typ\":\"\(Self.type)\"}"
             let message = "\(Base64.encodeURLSafe([UInt8](header.utf8))).\(Base64.encodeURLSafe(document))"
-            Self.refused(try secret.signedJWS(message), signer.trust, "the algorithm")
+            Self.expectRefusal(of: try secret.signedJWS(message), trust: signer.trust, sentence: "the algorithm")
         }
     }
 
@@ -229,13 +251,13 @@ struct SignedPolicyTests {
                 // Header and signature are short: they are changed as often as the rest.
                 let edge = Int.random(in: 0..<min(120, changed.count), using: &random)
                 let anywhere = Int.random(in: changed.indices, using: &random)
-                let place = random.pick([edge, changed.count - 1 - edge, anywhere])
+                let index = random.pick([edge, changed.count - 1 - edge, anywhere])
                 switch Int.random(in: 0..<5, using: &random) {
-                case 0: changed[place] = random.pick(alphabet)
-                case 1: changed[place] = UInt8.random(in: 0...255, using: &random)
-                case 2: changed.insert(random.pick(alphabet), at: place)
-                case 3: changed.remove(at: place)
-                default: changed.swapAt(place, changed.count - 1 - edge)
+                case 0: changed[index] = random.pick(alphabet)
+                case 1: changed[index] = UInt8.random(in: 0...255, using: &random)
+                case 2: changed.insert(random.pick(alphabet), at: index)
+                case 3: changed.remove(at: index)
+                default: changed.swapAt(index, changed.count - 1 - edge)
                 }
             }
             guard changed != text else { continue }
@@ -251,7 +273,7 @@ struct SignedPolicyTests {
     private static func ask(_ requests: [[String: Any]]) throws -> [[String: Any]] {
         let lines = try requests.map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }
         let script = repository + "/Tests/EdgeTokensTests/Oracles/jose.py"
-        let run = try CommandRun(python, [script], input: [UInt8](lines.joined(separator: "\n").utf8))
+        let run = try CommandRun(python, arguments: [script], input: [UInt8](lines.joined(separator: "\n").utf8))
         try #require(run.status == 0, "\(run.error)")
         return try run.output.split(separator: "\n").map { line in
             try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])

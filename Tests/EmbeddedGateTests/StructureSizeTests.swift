@@ -37,7 +37,7 @@ import Testing
     private func withGuarded<Structure>(
         _ structure: Structure,
         size: Int,
-        _ body: (UnsafeMutablePointer<Structure>) throws -> Void
+        body: (UnsafeMutablePointer<Structure>) throws -> Void
     ) throws {
         let guarded = try Guarded(structure, size: size)
         UnsafeMutableRawPointer(guarded.pointer).storeBytes(of: UInt32(size), as: UInt32.self)
@@ -68,21 +68,21 @@ import Testing
     }
 
     @Test func `a memo looks up a request, and keeps its answer`() throws {
-        let memo = playgate_memo_create(64, 0, nil)
-        defer { playgate_memo_free(memo) }
+        let cache = playgate_memo_create(64, 0, nil)
+        defer { playgate_memo_free(cache) }
         try withGuarded(request, size: Int(PLAYGATE_REQUEST_SIZE_1)) { request in
             try withGuarded(playgate_answer(), size: Int(PLAYGATE_ANSWER_SIZE_1)) { answer in
-                #expect(playgate_memo_find(memo, 0, 1, request, answer) == 0)
-                playgate_memo_keep(memo, 0, request, answer)
+                #expect(playgate_memo_find(cache, 0, 1, request, answer) == 0)
+                playgate_memo_keep(cache, 0, request, answer)
             }
         }
     }
 
     @Test func `a question states a request, and an answer is read`() throws {
         try withGuarded(request, size: Int(PLAYGATE_REQUEST_SIZE_1)) { request in
-            try withGuarded(playgate_question(), size: Int(PLAYGATE_QUESTION_SIZE_1)) { question in
-                #expect(playgate_question_make(Int32(PLAYGATE_FORWARD), request, question) == PLAYGATE_OK)
-                #expect(question.pointee.field_count == 3)
+            try withGuarded(playgate_question(), size: Int(PLAYGATE_QUESTION_SIZE_1)) { call in
+                #expect(playgate_question_make(Int32(PLAYGATE_FORWARD), request, call) == PLAYGATE_OK)
+                #expect(call.pointee.field_count == 3)
             }
         }
         try withGuarded(playgate_answer(), size: Int(PLAYGATE_ANSWER_SIZE_1)) { answer in
@@ -93,11 +93,11 @@ import Testing
     }
 
     @Test func `a place has rules, and a target is cut by rules`() throws {
-        var place: OpaquePointer?
+        var location: OpaquePointer?
         try withGuarded(playgate_place_rules(), size: Int(PLAYGATE_PLACE_RULES_SIZE_1)) { rules in
-            #expect(playgate_place_create(rules, &place, nil) == PLAYGATE_OK)
+            #expect(playgate_place_create(rules, &location, nil) == PLAYGATE_OK)
         }
-        playgate_place_release(place)
+        playgate_place_release(location)
         try withGuarded(playgate_target_rules(), size: Int(PLAYGATE_TARGET_RULES_SIZE_1)) { rules in
             try withGuarded(playgate_cut(), size: Int(PLAYGATE_CUT_SIZE_1)) { cut in
                 #expect(playgate_target_cut(rules, memory.slice("/a?b=c"), nil, 0, cut) == PLAYGATE_OK)
@@ -111,7 +111,7 @@ import Testing
         let folder = try TemporaryFolder()
         let file = try folder.write(
             "policy.json",
-            String(decoding: try EmbeddedSample().document().json(), as: UTF8.self)
+            contents: String(decoding: try EmbeddedSample().document().json(), as: UTF8.self)
         )
         try file.withCString { path in
             var rules = playgate_follower_rules()
@@ -128,13 +128,13 @@ import Testing
     }
 
     @Test func `smaller ones are refused`() throws {
-        var (request, answer, question) = (self.request, playgate_answer(), playgate_question())
+        var (request, answer, call) = (self.request, playgate_answer(), playgate_question())
         request.size = UInt32(PLAYGATE_REQUEST_SIZE_1) - 1
         answer.size = UInt32(PLAYGATE_ANSWER_SIZE_1)
-        question.size = UInt32(PLAYGATE_QUESTION_SIZE_1)
+        call.size = UInt32(PLAYGATE_QUESTION_SIZE_1)
         let engine = try EngineUnderTest(try EmbeddedSample().document().json())
         #expect(playgate_check(engine.engine, nil, &request, &answer) == PLAYGATE_E_ARGUMENT)
-        #expect(playgate_question_make(Int32(PLAYGATE_RESOLVED), &request, &question) == PLAYGATE_E_ARGUMENT)
+        #expect(playgate_question_make(Int32(PLAYGATE_RESOLVED), &request, &call) == PLAYGATE_E_ARGUMENT)
         answer.size -= 1
         #expect(playgate_check(engine.engine, nil, &request, &answer) == PLAYGATE_E_ARGUMENT)
     }

@@ -46,7 +46,7 @@ struct TargetCutTests {
             ("/live/1.ts?cats=X", "/live/1.ts?cats=X", []),
         ]
     )
-    func cuts(_ target: String, _ rest: String, _ found: [String]) {
+    func cuts(target: String, rest: String, found: [String]) {
         let cut = Self.cut(target)
         #expect(cut.result == PLAYGATE_OK)
         #expect(cut.rest == rest)

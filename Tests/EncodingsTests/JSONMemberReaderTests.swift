@@ -83,8 +83,8 @@ import Testing
         var reader = JSONMemberReader(bytes.span, limits: Self.limits)
         var found: [String?] = []
         while let member = try reader.next() {
-            let text = try reader.withText(member) { String(copying: $0) }
-            if text != nil { #expect(try JSONMemberReader.text(bytes.span, member.value) == text) }
+            let text = try reader.withText(of: member) { String(copying: $0) }
+            if text != nil { #expect(try JSONMemberReader.text(in: bytes.span, at: member.value) == text) }
             found.append(text)
         }
         #expect(found == wanted)
@@ -94,17 +94,17 @@ import Testing
         let names = JSONNames(["iss", "requestorID", "", "12345678", "a2345678"])
         let members = #"{"requestorID":0,"Requestorid":0,"xequestorID":0,"equestorID":0,"i\u0073s":0,"is":0}"#
         let others = #"{"":0,"12345678":0,"012345678":0,"\u0000iss":0,"a2345678":0}"#
-        #expect(try Self.places(members, names) == [1, nil, nil, nil, 0, nil])
-        #expect(try Self.places(others, names) == [2, 3, nil, nil, 4])
+        #expect(try Self.indices(of: members, in: names) == [1, nil, nil, nil, 0, nil])
+        #expect(try Self.indices(of: others, in: names) == [2, 3, nil, nil, 4])
     }
 
     /// The places of the members' names in a list.
-    private static func places(_ text: String, _ names: JSONNames) throws -> [Int?] {
+    private static func indices(of text: String, in names: JSONNames) throws -> [Int?] {
         let bytes = [UInt8](text.utf8)
         var reader = JSONMemberReader(bytes.span, limits: limits)
-        var places: [Int?] = []
-        while let member = try reader.next() { places.append(try reader.index(of: member, in: names)) }
-        return places
+        var indices: [Int?] = []
+        while let member = try reader.next() { indices.append(try reader.index(of: member, in: names)) }
+        return indices
     }
 
     @Test func `finds two members of one name whatever names have the same bits`() {

@@ -48,11 +48,11 @@ import Testing
         for _ in 0..<10_000 {
             var bytes = samples.randomElement(using: &random) ?? []
             for _ in 0..<Int.random(in: 1...3, using: &random) where !bytes.isEmpty {
-                let place = Int.random(in: bytes.indices, using: &random)
+                let index = Int.random(in: bytes.indices, using: &random)
                 switch Int.random(in: 0..<3, using: &random) {
-                case 0: bytes.remove(at: place)
-                case 1: bytes.insert(letters.randomElement(using: &random) ?? 0, at: place)
-                default: bytes[place] = letters.randomElement(using: &random) ?? 0
+                case 0: bytes.remove(at: index)
+                case 1: bytes.insert(letters.randomElement(using: &random) ?? 0, at: index)
+                default: bytes[index] = letters.randomElement(using: &random) ?? 0
                 }
             }
             let mine = (try? JSONReader.read(bytes.span, limits: Self.limits)) != nil
@@ -67,11 +67,11 @@ import Testing
     /// True if Foundation finds the text well-formed. Foundation refuses numbers that a Double cannot hold, which JSON
     /// allows, so it is asked without exponents.
     private static func isJSON(_ bytes: [UInt8]) -> Bool {
-        func takes(_ data: Data) -> Bool {
+        func accepts(_ data: Data) -> Bool {
             (try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)) != nil
         }
-        if takes(Data(bytes)) { return true }
+        if accepts(Data(bytes)) { return true }
         guard let text = String(validating: bytes, as: UTF8.self) else { return false }
-        return takes(Data(text.replacing(/(\d)[eE][+-]?\d+/) { $0.1 }.utf8))
+        return accepts(Data(text.replacing(/(\d)[eE][+-]?\d+/) { $0.1 }.utf8))
     }
 }

@@ -53,16 +53,16 @@ import Testing
     func `are plain by what each byte and each pair of them is`(length: Int) {
         let path = [UInt8]("/live/tnt/720p/seg-00_1.ts".utf8.prefix(length))
         #expect(URIPath.isPlain(path.span) == (length >= 8))
-        for place in path.indices {
+        for index in path.indices {
             for byte in UInt8.min ... .max {
                 var other = path
-                other[place] = byte
+                other[index] = byte
                 #expect(URIPath.isPlain(other.span) == Self.isPlain(other), "\(other)")
             }
-            for first in "/.a?_%".utf8 where place + 1 < length {
+            for first in "/.a?_%".utf8 where index + 1 < length {
                 for second in "/.a?_%".utf8 {
                     var other = path
-                    (other[place], other[place + 1]) = (first, second)
+                    (other[index], other[index + 1]) = (first, second)
                     #expect(URIPath.isPlain(other.span) == Self.isPlain(other), "\(other)")
                 }
             }
@@ -91,10 +91,10 @@ import Testing
     @Test(arguments: 1...16)
     func `are a number in lower-case hexadecimal digits, or none`(length: Int) {
         let digits = [UInt8]("0918a7f6e5d4c3b2".utf8.prefix(length))
-        for place in digits.indices {
+        for index in digits.indices {
             for byte in UInt8.min ... .max {
                 var text = digits
-                text[place] = byte
+                text[index] = byte
                 let isDigit = "0123456789abcdef".utf8.contains(byte)
                 let expected = isDigit ? UInt64(String(decoding: text, as: UTF8.self), radix: 16) : nil
                 #expect(text.span.lowercaseHexadecimal(0..<length) == expected)
@@ -128,9 +128,9 @@ import Testing
     @Test func `finds the first place that a simple search finds`() {
         for text in Self.texts(upTo: 8) {
             for wanted in Self.texts(upTo: 4) {
-                let places = 0..<max(0, text.count - wanted.count + 1)
-                let simple = places.first { !wanted.isEmpty && text[$0..<$0 + wanted.count].elementsEqual(wanted) }
-                #expect(text.span.firstPlace(of: wanted.span) == simple, "\(text) \(wanted)")
+                let starts = 0..<max(0, text.count - wanted.count + 1)
+                let simple = starts.first { !wanted.isEmpty && text[$0..<$0 + wanted.count].elementsEqual(wanted) }
+                #expect(text.span.firstPosition(of: wanted.span) == simple, "\(text) \(wanted)")
             }
         }
     }

@@ -532,14 +532,14 @@ private let later = Timestamp(millisecondsSince1970: 1_925_000_420_000)
             #"<ns2:config xmlns:ns2="http://pass.adobe.com/config"><requestor><id>R</id><mvpds/></requestor></ns2:config>"#
                 .utf8
         )
-        for place in json.indices {
-            _ = try? EntitlementBody.read(PreauthorizeResponse.self, json: Array(json[..<place]))
+        for position in json.indices {
+            _ = try? EntitlementBody.read(PreauthorizeResponse.self, json: Array(json[..<position]))
         }
-        for place in xml.indices {
-            #expect(throws: EntitlementBodyError.self) { try ServiceConfiguration(xml: Array(xml[..<place])) }
+        for position in xml.indices {
+            #expect(throws: EntitlementBodyError.self) { try ServiceConfiguration(xml: Array(xml[..<position])) }
             for byte in [0, 0x22, 0x26, 0x3C, 0x3E, 0x80, 0xFF] as [UInt8] {
                 var damaged = xml
-                damaged[place] = byte
+                damaged[position] = byte
                 _ = try? ServiceConfiguration(xml: damaged)
             }
         }

@@ -23,7 +23,7 @@ import Testing
     }
 
     /// Writes a header field: as an entry of `headers`, or of `header_map` with its raw bytes.
-    static func write(_ name: String, _ value: String, raw: Bool = false, into http: inout ProtobufWriter) {
+    static func write(_ name: String, value: String, raw: Bool = false, into http: inout ProtobufWriter) {
         let entry = { (entry: inout ProtobufWriter) in
             entry.write(name, field: 1)
             entry.write(value, field: raw ? 3 : 2)
@@ -35,7 +35,7 @@ import Testing
         http.write("id", field: 1)
         http.write("GET", field: 2)
         for (name, value) in [(":path", "/a?b=c"), ("cookie", "d=e"), ("x-empty", "")] {
-            write(name, value, into: &http)
+            write(name, value: value, into: &http)
         }
         http.write("/a?b=c", field: 4)
         http.write("example:8443", field: 5)
@@ -82,14 +82,17 @@ import Testing
         ("a number of 11 bytes", [0x08] + Array(repeating: 0xFF, count: 10) + [1]),
         ("field 0", [0x02, 0]), ("a group", [0x0B, 0x0C]), ("a number as attributes", [0x08, 1]),
         ("a path that is not UTF-8", [0x0A, 0x0A, 0x22, 0x08, 0x12, 0x06, 0x12, 0x01, 0x47, 0x22, 0x01, 0xFF]),
-        ("a header field without a name", bad { write("", "a", into: &$0) }),
-        ("a name that is not ASCII", bad { write("\u{E9}", "a", into: &$0) }),
-        ("a name with a space", bad { write("a b", "a", raw: true, into: &$0) }),
-        ("a line break", bad { write("a", "b\r\nc: d", into: &$0) }),
-        ("a NUL", bad { write("a", "\0", raw: true, into: &$0) }),
-        ("fields in both forms", bad { http in for raw in [false, true] { write("a", "b", raw: raw, into: &http) } }),
-        ("two lists", bad { http in for name in ["a", "b"] { write(name, "b", raw: true, into: &http) } }),
-        ("too many fields", bad { http in for number in 0...256 { write("a\(number)", "b", into: &http) } }),
+        ("a header field without a name", bad { write("", value: "a", into: &$0) }),
+        ("a name that is not ASCII", bad { write("\u{E9}", value: "a", into: &$0) }),
+        ("a name with a space", bad { write("a b", value: "a", raw: true, into: &$0) }),
+        ("a line break", bad { write("a", value: "b\r\nc: d", into: &$0) }),
+        ("a NUL", bad { write("a", value: "\0", raw: true, into: &$0) }),
+        (
+            "fields in both forms",
+            bad { http in for raw in [false, true] { write("a", value: "b", raw: raw, into: &http) } }
+        ),
+        ("two lists", bad { http in for name in ["a", "b"] { write(name, value: "b", raw: true, into: &http) } }),
+        ("too many fields", bad { http in for number in 0...256 { write("a\(number)", value: "b", into: &http) } }),
     ]
 
     @Test(arguments: faults.indices) func `is refused if it is ambiguous or no message`(row: Int) {
@@ -102,11 +105,11 @@ import Testing
         for _ in 0..<20_000 {
             var message = Self.whole
             for _ in 0..<Int.random(in: 1...4, using: &random) {
-                let place = Int.random(in: 0..<message.count, using: &random)
+                let index = Int.random(in: 0..<message.count, using: &random)
                 switch Int.random(in: 0..<3, using: &random) {
-                case 0: message[place] = UInt8.random(in: 0...255, using: &random)
-                case 1: message.removeSubrange(place..<min(message.count - 1, place + 3))
-                default: message.insert(UInt8.random(in: 0...255, using: &random), at: place)
+                case 0: message[index] = UInt8.random(in: 0...255, using: &random)
+                case 1: message.removeSubrange(index..<min(message.count - 1, index + 3))
+                default: message.insert(UInt8.random(in: 0...255, using: &random), at: index)
                 }
             }
             if let request = CheckRequest(message) { #expect(!request.path.isEmpty && !request.method.isEmpty) }
@@ -124,9 +127,9 @@ import Testing
 
     @Test func `sets and adds header fields`() {
         var allowance = CheckAnswer.Allowance()
-        allowance.set = [.init("a", "b")]
+        allowance.set = [.init(name: "a", value: "b")]
         allowance.removed = ["c"]
-        allowance.added = [.init("d", "e", isRepeatable: true)]
+        allowance.added = [.init(name: "d", value: "e", isRepeatable: true)]
         allowance.removedParameters = ["f"]
         // header: { key, value }, and append_action: 2 to replace.
         let replacing: [UInt8] = [0x12, 10, 0x0A, 6, 0x0A, 1, 97, 0x12, 1, 98, 0x18, 2]

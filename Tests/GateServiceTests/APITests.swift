@@ -120,7 +120,7 @@ import Testing
             _ = try gate.play(token: raw.serialized)
             _ = try gate.play(token: raw.raw)
             _ = try gate.play(path: "/live/tnt/x?token=\(raw.serialized)", token: raw.serialized)
-            _ = try gate.post("/v1/verify", "{\"token\":\"\(raw.serialized)\",\"resource\":\"TNT\"}")
+            _ = try gate.post("/v1/verify", body: "{\"token\":\"\(raw.serialized)\",\"resource\":\"TNT\"}")
             #expect(try gate.log("\"message\":\"playback\"", count: 3).count == 3)
             let log = try gate.folder.text("log")
             #expect(!log.contains("viewer-0123456789"))
@@ -179,7 +179,7 @@ import Testing
                 {"playbacks":[{"media":"trailer"},{"media":"tnt","token":"\(token)"},{"media":"x"},\
                 {"media":"tbs","token":"\(token)"}]}
                 """
-            let answer = try gate.post("/v1/playback/batch", body)
+            let answer = try gate.post("/v1/playback/batch", body: body)
             #expect(answer.status == 200)
             let results = try #require(answer.json["results"] as? [[String: Any]])
             #expect(results.map { $0["allowed"] as? Bool } == [true, true, false, false])
@@ -192,7 +192,7 @@ import Testing
         try await RunningGate.with { gate in
             let one = "{\"media\":\"tnt\",\"token\":\"\(try gate.token())\"}"
             let body = "{\"playbacks\":[\(Array(repeating: one, count: 100).joined(separator: ","))]}"
-            let results = try gate.post("/v1/playback/batch", body).json["results"] as? [[String: Any]] ?? []
+            let results = try gate.post("/v1/playback/batch", body: body).json["results"] as? [[String: Any]] ?? []
             #expect(results.count == 100)
             #expect(results.count { $0["allowed"] as? Bool == true } == 1)
         }
@@ -209,7 +209,7 @@ import Testing
                 "{\"token\":\"\(token)\",\"resource\":\"TNT\",\"requestor\":\"REF30\"}",
                 "{\"token\":\"\(token)\",\"authenticityOnly\":true}",
             ] {
-                let answer = try gate.post("/v1/verify", body)
+                let answer = try gate.post("/v1/verify", body: body)
                 #expect(answer.status == 200)
                 #expect(answer.json["valid"] as? Bool == true)
                 #expect(answer.json["verifierStatus"] as? String == "VALID_TOKEN")
@@ -220,7 +220,7 @@ import Testing
                 ("{\"token\":\"\(token)\",\"resource\":\"TNT\",\"requestor\":\"X\"}", "requestor_mismatch"),
                 ("{\"token\":\"\",\"resource\":\"TNT\"}", "token_empty"),
             ] {
-                let answer = try gate.post("/v1/verify", body)
+                let answer = try gate.post("/v1/verify", body: body)
                 #expect(answer.status == 403)
                 #expect(answer.json["valid"] as? Bool == false)
                 #expect(answer.code == code)
@@ -233,14 +233,17 @@ import Testing
     func `revokes`(member: String) async throws {
         try await RunningGate.with { gate in
             let issued = try GateSample.trusted.get().issuer.issue(GateSample.claims(session: "s1"), at: gate.now)
-            let verified = try gate.post("/v1/verify", "{\"token\":\"\(issued.serialized)\",\"authenticityOnly\":true}")
+            let verified = try gate.post(
+                "/v1/verify",
+                body: "{\"token\":\"\(issued.serialized)\",\"authenticityOnly\":true}"
+            )
             let facts = try #require(verified.json["token"] as? [String: Any])
             let values = [
                 "token": issued.serialized, "fingerprint": facts["fingerprint"] as? String ?? "", "sessionGUID": "s1",
                 "mvpd": "SandboxMVPD",
             ]
             gate.now = gate.now.adding(seconds: 1)
-            let answer = try gate.post("/v1/revocations", "{\"\(member)\":\"\(values[member] ?? "")\"}")
+            let answer = try gate.post("/v1/revocations", body: "{\"\(member)\":\"\(values[member] ?? "")\"}")
             #expect(answer.status == 201)
             let codes = ["sessionGUID": "session_revoked", "mvpd": "mvpd_revoked"]
             #expect(try gate.play(token: issued.serialized).code == codes[member] ?? "token_revoked")
@@ -323,7 +326,7 @@ import Testing
     @Test func `says what is wrong with a body`() async throws {
         try await RunningGate.with { gate in
             for (path, body, reason) in Self.badBodies {
-                let answer = try gate.post(path, body)
+                let answer = try gate.post(path, body: body)
                 #expect(answer.status == 400, "\(path) \(body.prefix(80)): \(answer.body)")
                 #expect(answer.code == "invalid_request")
                 let details = answer.json["details"] as? String ?? ""
@@ -337,7 +340,7 @@ import Testing
             )
             try connection.send(body)
             #expect(try connection.response().status == 400)
-            #expect(try gate.post("/v1/revocations", "{\"token\":\"x\"}").code == "token_not_authentic")
+            #expect(try gate.post("/v1/revocations", body: "{\"token\":\"x\"}").code == "token_not_authentic")
         }
     }
 
@@ -361,7 +364,7 @@ import Testing
         allow: String?
     ) async throws {
         try await RunningGate.with { gate in
-            let answer = try gate.connect().request(method, path)
+            let answer = try gate.connect().request(method, path: path)
             #expect(answer.status == status)
             #expect(answer.code == code)
             #expect(answer.headers["allow"] == allow)
@@ -371,11 +374,11 @@ import Testing
     @Test func `answers HEAD like GET, without a body`() async throws {
         try await RunningGate.with { gate in
             let connection = try gate.connect()
-            let full = try connection.request("GET", "/v1/codes")
-            let head = try connection.request("HEAD", "/v1/codes")
+            let full = try connection.request("GET", path: "/v1/codes")
+            let head = try connection.request("HEAD", path: "/v1/codes")
             #expect(head.status == 200 && head.body.isEmpty)
             #expect(head.headers["content-length"] == full.headers["content-length"])
-            #expect(try connection.request("GET", "/openapi.yaml").body.hasPrefix("openapi: 3.1.0"))
+            #expect(try connection.request("GET", path: "/openapi.yaml").body.hasPrefix("openapi: 3.1.0"))
         }
     }
 
@@ -384,17 +387,17 @@ import Testing
     ])
     func `takes JSON only where it is said to be JSON`(type: String) async throws {
         try await RunningGate.with { gate in
-            let answer = try gate.post("/v1/playback", "{\"media\":\"trailer\"}", headers: ["Content-Type": type])
+            let answer = try gate.post("/v1/playback", body: "{\"media\":\"trailer\"}", headers: ["Content-Type": type])
             #expect(answer.status == 415)
             #expect(answer.code == "unsupported_media_type")
             let good = ["Content-Type": "Application/JSON; charset=utf-8"]
-            #expect(try gate.post("/v1/playback", "{\"media\":\"trailer\"}", headers: good).status == 200)
+            #expect(try gate.post("/v1/playback", body: "{\"media\":\"trailer\"}", headers: good).status == 200)
         }
     }
 
     @Test func `reads no more of a body than it may`() async throws {
         try await RunningGate.with { gate in
-            let answer = try gate.post("/v1/playback", "{\"media\":\"\(String(repeating: "x", count: 70_000))\"}")
+            let answer = try gate.post("/v1/playback", body: "{\"media\":\"\(String(repeating: "x", count: 70_000))\"}")
             #expect(answer.status == 413)
             #expect(answer.code == "body_too_large")
         }

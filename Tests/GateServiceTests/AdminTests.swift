@@ -9,11 +9,11 @@ import Testing
 @Suite struct `The admin listener` {
     @Test func `says that it lives, and what it does`() async throws {
         try await RunningGate.with { gate in
-            #expect(try gate.admin("GET", "/livez").status == 200)
-            #expect(try gate.admin("GET", "/readyz").status == 200)
-            #expect(try gate.admin("POST", "/livez").status == 405)
-            #expect(try gate.admin("GET", "/reload").status == 405)
-            #expect(try gate.admin("GET", "/v1/playback").status == 404)
+            #expect(try gate.admin("GET", path: "/livez").status == 200)
+            #expect(try gate.admin("GET", path: "/readyz").status == 200)
+            #expect(try gate.admin("POST", path: "/livez").status == 405)
+            #expect(try gate.admin("GET", path: "/reload").status == 405)
+            #expect(try gate.admin("GET", path: "/v1/playback").status == 404)
             _ = try gate.play(token: try gate.token())
             #expect(try gate.metric("playgate_decisions_total{decision=\"allow\",code=\"verified\"}") == 1)
             #expect(try gate.metric("playgate_decision_duration_seconds_count") == 1)
@@ -27,7 +27,7 @@ import Testing
     /// A reader of the text format that is strict enough to find malformed lines.
     @Test func `writes metrics that Prometheus reads`() async throws {
         try await RunningGate.with { gate in
-            let text = try gate.admin("GET", "/metrics").body
+            let text = try gate.admin("GET", path: "/metrics").body
             var types: [String: String] = [:]
             for line in text.split(separator: "\n") {
                 if let match = line.wholeMatch(of: /# TYPE ([a-z_]+) (counter|gauge|histogram)/) {
@@ -57,7 +57,7 @@ import Testing
             let later = gate.now.adding(seconds: 399 * 86_400)
             let token = try GateSample.token(at: later)
             gate.now = later
-            let answer = try gate.admin("GET", "/readyz")
+            let answer = try gate.admin("GET", path: "/readyz")
             #expect(answer.status == 503)
             #expect((answer.json["faults"] as? [String: Any])?["trust"] != nil)
             // The certificate has expired while the gate ran, and is no longer trusted.
@@ -72,7 +72,7 @@ import Testing
         let configuration =
             "trust: { keys: [{ file: signer.pem }] }\napi: { listen: \"127.0.0.1:0\", open: true, hosts: [gate] }\nadmin: { listen: \"127.0.0.1:0\" }\n"
         try await RunningGate.with(configuration) { gate in
-            let answer = try gate.admin("GET", "/readyz")
+            let answer = try gate.admin("GET", path: "/readyz")
             #expect(answer.status == 503)
             #expect((answer.json["faults"] as? [String: Any])?["catalogue"] != nil)
             #expect(try gate.play().code == "unknown_media")
@@ -84,24 +84,24 @@ import Testing
     @Test func `reads everything again when told to, all of it or nothing`() async throws {
         try await RunningGate.with { gate in
             let more = RunningGate.configuration(catalogue: "    - { media: new, resource: NEW }")
-            try gate.folder.write("gate.yaml", more)
+            try gate.folder.write("gate.yaml", contents: more)
             #expect(try gate.play("new").code == "unknown_media")
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(try gate.play("new").code == "media_token_missing")
             // One error: the previous configuration stays active.
             try gate.folder.write(
                 "gate.yaml",
-                RunningGate.configuration("typo: 1", catalogue: "    - { media: newer, resource: NEW }")
+                contents: RunningGate.configuration("typo: 1", catalogue: "    - { media: newer, resource: NEW }")
             )
-            let refused = try gate.admin("POST", "/reload")
+            let refused = try gate.admin("POST", path: "/reload")
             #expect(refused.status == 422)
             #expect((refused.json["problems"] as? [String])?.first?.contains("typo") ?? false)
             #expect(try gate.play("newer").code == "unknown_media")
             #expect(try gate.play("new").code == "media_token_missing")
             #expect(try gate.metric("playgate_config_reload_success") == 0)
             #expect(try gate.log("reload failed").count == 1)
-            try gate.folder.write("gate.yaml", more)
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            try gate.folder.write("gate.yaml", contents: more)
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(try gate.metric("playgate_config_reload_success") == 1)
         }
     }
@@ -110,7 +110,7 @@ import Testing
         try await RunningGate.with { gate in
             let token = try gate.token()
             #expect(try gate.play(token: token).status == 200)
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(try gate.play(token: token).code == "token_already_used")
         }
     }
@@ -120,8 +120,8 @@ import Testing
             let foreign = try GateSample.foreign.get()
             let token = try foreign.issuer.issue(GateSample.claims(), at: gate.now).serialized
             #expect(try gate.play(token: token).code == "untrusted_signature")
-            try gate.folder.write("signer.pem", foreign.keys.signerCertificate)
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            try gate.folder.write("signer.pem", contents: foreign.keys.signerCertificate)
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(try gate.play(token: token).status == 200)
             #expect(try gate.play(token: try gate.token()).code == "untrusted_signature")
         }
@@ -136,12 +136,12 @@ import Testing
         let configuration = Self.watching
         try await RunningGate.with(configuration) { gate in
             #expect(try gate.play("new").code == "unknown_media")
-            try gate.folder.write("gate.yaml", configuration.replacing("media: tbs", with: "media: new"))
+            try gate.folder.write("gate.yaml", contents: configuration.replacing("media: tbs", with: "media: new"))
             #expect(try eventually { try gate.play("new").code == "media_token_missing" })
-            try gate.folder.write("gate.yaml", configuration + "typo: 1\n")
+            try gate.folder.write("gate.yaml", contents: configuration + "typo: 1\n")
             #expect(try eventually { try gate.metric("playgate_config_reload_success") == 0 })
-            try gate.folder.write("signer.pem", try GateSample.foreign.get().keys.signerCertificate)
-            try gate.folder.write("gate.yaml", configuration)
+            try gate.folder.write("signer.pem", contents: try GateSample.foreign.get().keys.signerCertificate)
+            try gate.folder.write("gate.yaml", contents: configuration)
             #expect(try eventually { try gate.play(token: try gate.token()).code == "untrusted_signature" })
         }
     }
@@ -151,12 +151,12 @@ import Testing
     {
         let configuration = Self.watching.replacing("watch: configuration, ", with: "")
         try await RunningGate.with(configuration) { gate in
-            try gate.folder.write("gate.yaml", configuration.replacing("media: tbs", with: "media: new"))
-            try gate.folder.write("signer.pem", try GateSample.foreign.get().keys.signerCertificate)
+            try gate.folder.write("gate.yaml", contents: configuration.replacing("media: tbs", with: "media: new"))
+            try gate.folder.write("signer.pem", contents: try GateSample.foreign.get().keys.signerCertificate)
             let token = try GateSample.foreign.get().issuer.issue(GateSample.claims(), at: gate.now).serialized
             #expect(try eventually { try gate.play(token: token).status == 200 })
             #expect(try gate.play("new").code == "unknown_media")
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(try gate.play("new").code == "media_token_missing")
         }
     }
@@ -172,7 +172,7 @@ import Testing
             let foreign = try GateSample.foreign.get().issuer.issue(GateSample.claims(), at: gate.now).serialized
             #expect(try gate.play(token: foreign).code == "untrusted_signature")
             #expect(try gate.play(token: try gate.token()).status == 200)
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(try gate.metric("playgate_trusted_key_usable{key=\"old\"}") == 0)
             #expect(try gate.metric("playgate_trusted_key_usable{key=\"signer\"}") == 1)
             let warnings = try gate.log("the key old")
@@ -182,7 +182,7 @@ import Testing
             )
             // All of them: the gate goes on, and refuses.
             gate.now = gate.now.adding(seconds: 399 * 86_400)
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(try gate.play(token: try gate.token()).code == "no_usable_key")
             #expect(try gate.log("every media token is refused").count == 1)
         }
@@ -193,12 +193,12 @@ import Testing
         let files = ["other.pem": try GateSample.foreign.get().keys.signerCertificate]
         try await RunningGate.with(configuration, files: files, links: ["link.pem": "signer.pem"]) { gate in
             #expect(try gate.play(token: try gate.token()).status == 200)
-            try gate.folder.write("signer.pem", try GateSample.foreign.get().keys.signerCertificate)
+            try gate.folder.write("signer.pem", contents: try GateSample.foreign.get().keys.signerCertificate)
             #expect(try eventually { try gate.play(token: try gate.token()).code == "untrusted_signature" })
             // A key file that does not exist yet.
-            try gate.folder.write("gate.yaml", configuration.replacing("link.pem", with: "later.pem"))
+            try gate.folder.write("gate.yaml", contents: configuration.replacing("link.pem", with: "later.pem"))
             #expect(try eventually { try gate.metric("playgate_config_reload_success") == 0 })
-            try gate.folder.write("later.pem", try GateSample.trusted.get().keys.signerCertificate)
+            try gate.folder.write("later.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
             let token = try gate.token(GateSample.claims(session: "later"))
             #expect(try eventually { try gate.play(token: token).status == 200 })
         }
@@ -254,7 +254,7 @@ import Testing
                 with: "admin: { listen: \"127.0.0.1:0\", hosts: [gate.internal] }"
             )
         try await RunningGate.with(configuration) { (gate) throws in
-            let answer = try HTTPConnection(gate.admin).request(method, path, headers: headers, host: host)
+            let answer = try HTTPConnection(gate.admin).request(method, path: path, headers: headers, host: host)
             #expect(answer.status == status, "\(answer)")
             if status == 403 { #expect(answer.json["error"] != nil) }
         }
@@ -266,7 +266,7 @@ import Testing
         let configuration = RunningGate.configuration()
             .replacing("admin: { listen: \"127.0.0.1:0\" }", with: "admin: { listen: \"\(socket)\" }")
         try await RunningGate.with(configuration) { (gate) throws in
-            #expect(try HTTPConnection(socket).request("POST", "/reload", host: "gate").status == 200)
+            #expect(try HTTPConnection(socket).request("POST", path: "/reload", host: "gate").status == 200)
         }
     }
 
@@ -281,11 +281,11 @@ import Testing
             api: "  open: true\n  hosts: [gate, g]\n  concurrency: 1\n"
         )
         try await RunningGate.with(configuration) { gate in
-            #expect(try eventually { try gate.admin("GET", "/readyz").status == 200 })
+            #expect(try eventually { try gate.admin("GET", path: "/readyz").status == 200 })
             server.signal(SIGSTOP)
             let waiting = try gate.connect()
             let body = "{\"media\":\"tnt\",\"token\":\"\(try gate.token())\"}"
-            try waiting.sendRequest("POST", "/v1/playback", body: body)
+            try waiting.sendRequest("POST", path: "/v1/playback", body: body)
             #expect(try eventually { try gate.metric("playgate_in_flight") == 1 })
             let refused = try gate.play("trailer")
             #expect(refused.status == 503)

@@ -19,7 +19,7 @@ import Testing
         try await onThread {
             let promtool = Program.installed("promtool") ?? "promtool"
             let file = "\(Prometheus.examples)/\(arguments[2])"
-            let run = try CommandRun(promtool, Array(arguments[..<2]) + [file])
+            let run = try CommandRun(promtool, arguments: Array(arguments[..<2]) + [file])
             #expect(run.status == 0, "\(run.output)\(run.error)")
         }
     }
@@ -47,7 +47,7 @@ import Testing
             let store = "{ store: redis, deadline: 10s, redis: { address: \"unix:\(redis.socket)\" } }"
             let configuration = ServedGate.configuration(store)
                 .replacing("signer.pem }", with: "signer.pem, notAfter: \"\(expiry)\" }")
-            let gate = try ServedGate(try TemporaryFolder(), configuration)
+            let gate = try ServedGate(in: try TemporaryFolder(), configuration: configuration)
             #expect(eventually { gate.isReady })
             let prometheus = try Prometheus(scraping: gate.addresses["admin"] ?? "")
 

@@ -16,7 +16,7 @@ import Testing
         _ begin: @escaping @Sendable (@escaping Resume) -> Void
     ) -> NIOLoopBoundBox<[Int]> {
         let arrived = NIOLoopBoundBox<[Int]>([], eventLoop: loop)
-        let task = Awaited.call(begin).deliver(on: loop, EventLoopExecutor(loop)) { arrived.value.append($0) }
+        let task = Awaited.call(begin).deliver(on: loop, executor: EventLoopExecutor(loop)) { arrived.value.append($0) }
         #expect(task == nil)
         return arrived
     }

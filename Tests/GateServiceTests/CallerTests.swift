@@ -8,13 +8,14 @@ import GateTestSupport
 import Testing
 
 @Suite struct `Callers of the API` {
-    private static func key(_ name: String, _ key: String, _ scopes: String) -> String {
+    private static func key(named name: String, secret key: String, scopes: String) -> String {
         let digest = SHA256.digest(key).hexadecimal
         return "    - { name: \(name), sha256: \"\(digest)\", scopes: [\(scopes)] }\n"
     }
 
     private static let configuration = RunningGate.configuration(
-        api: "  keys:\n" + key("backend", "key-1", "playback") + key("operator", "key-2", "revoke, catalogue, verify")
+        api: "  keys:\n" + key(named: "backend", secret: "key-1", scopes: "playback")
+            + key(named: "operator", secret: "key-2", scopes: "revoke, catalogue, verify")
     )
 
     @Test(
@@ -33,7 +34,7 @@ import Testing
         try await RunningGate.with(Self.configuration) { gate in
             let body = path == "/v1/playback" ? "{\"media\":\"trailer\"}" : "{\"mvpd\":\"X\"}"
             let headers = authorization.map { ["Authorization": $0] } ?? [:]
-            let answer = try gate.post(path, body, headers: headers)
+            let answer = try gate.post(path, body: body, headers: headers)
             #expect(answer.status == status)
             #expect(answer.code == code)
             if status == 401 { #expect(answer.headers["www-authenticate"] == "Bearer") }
@@ -61,9 +62,11 @@ import Testing
 
     @Test func `are others after a reload`() async throws {
         try await RunningGate.with(Self.configuration) { (gate) throws in
-            let other = RunningGate.configuration(api: "  keys:\n" + Self.key("backend", "key-9", "catalogue"))
-            try gate.folder.write("gate.yaml", other)
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            let other = RunningGate.configuration(
+                api: "  keys:\n" + Self.key(named: "backend", secret: "key-9", scopes: "catalogue")
+            )
+            try gate.folder.write("gate.yaml", contents: other)
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(try gate.get("/v1/catalogue/tnt", headers: ["Authorization": "Bearer key-9"]).status == 200)
             #expect(try gate.get("/v1/catalogue/tnt", headers: ["Authorization": "Bearer key-2"]).status == 401)
             #expect(try gate.log("takes effect after a restart", count: 0).isEmpty)
@@ -72,7 +75,7 @@ import Testing
 
     @Test func `do not see secrets of the configuration`() async throws {
         try await RunningGate.with(Self.configuration + "\nlog: { salt: very-salty }\n") { gate in
-            let text = try gate.admin("GET", "/config").body
+            let text = try gate.admin("GET", path: "/config").body
             #expect(text.contains("\"name\":\"backend\""))
             #expect(!text.contains("very-salty"))
             #expect(!text.contains(SHA256.digest("key-1").hexadecimal))
@@ -88,7 +91,13 @@ import Testing
         try await RunningGate.with(configuration) { gate in
             let body = "{\"media\":\"trailer\"}"
             let headers = ["Content-Type": "application/json"]
-            let answer = try gate.connect().request("POST", "/v1/playback", headers: headers, body: body, host: host)
+            let answer = try gate.connect().request(
+                "POST",
+                path: "/v1/playback",
+                headers: headers,
+                body: body,
+                host: host
+            )
             #expect(answer.status == status, "\(answer)")
             if status == 403 { #expect(answer.code == "host_refused") }
         }
@@ -96,7 +105,13 @@ import Testing
         try await RunningGate.with(Self.configuration) { gate in
             let headers = ["Authorization": "Bearer key-1", "Content-Type": "application/json"]
             let body = "{\"media\":\"trailer\"}"
-            let answer = try gate.connect().request("POST", "/v1/playback", headers: headers, body: body, host: host)
+            let answer = try gate.connect().request(
+                "POST",
+                path: "/v1/playback",
+                headers: headers,
+                body: body,
+                host: host
+            )
             #expect(answer.status == (host.isEmpty ? 400 : 200) || answer.status == 200)
         }
     }
@@ -110,13 +125,14 @@ import Testing
         try await RunningGate.with(configuration) { gate in
             let headers = ["Authorization": "Bearer key-1", "Content-Type": "application/json"]
             let play = { (connection: HTTPConnection) in
-                try connection.request("POST", "/v1/playback", headers: headers, body: "{\"media\":\"trailer\"}").status
+                try connection.request("POST", path: "/v1/playback", headers: headers, body: "{\"media\":\"trailer\"}")
+                    .status
             }
             let known = try (0..<2).map { _ in try gate.connect() }
             for connection in known { #expect(try play(connection) == 200) }
             let idle = try (0..<6).map { _ in
                 let connection = try gate.connect()
-                #expect(try connection.request("GET", "/v1/codes").status == 200)
+                #expect(try connection.request("GET", path: "/v1/codes").status == 200)
                 return connection
             }
             // Four of the six are left: the two idlest made room.

@@ -10,7 +10,7 @@ import Testing
 @Suite struct `A configuration that works, and is not for production` {
     private static func advice(edge: String, use: String, api: String = "open: true") throws -> [String] {
         let folder = try TemporaryFolder()
-        try folder.write("signer.pem", try GateSample.trusted.get().keys.signerCertificate)
+        try folder.write("signer.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
         let text = """
             requestor: REF30
             trust: { keys: [{ file: signer.pem }] }
@@ -20,7 +20,8 @@ import Testing
             admin: { listen: "127.0.0.1:0" }
             edge: { \(edge), tokens: [{ query: token }] }
             """
-        return try GateServer(configurationFile: try folder.write("gate.yaml", text), at: GateSample.time).summary
+        return try GateServer(configurationFile: try folder.write("gate.yaml", contents: text), at: GateSample.time)
+            .summary
             .advice
     }
 

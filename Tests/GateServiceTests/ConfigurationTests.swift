@@ -18,8 +18,8 @@ import Testing
     /// Returns the problems of a configuration in a folder with a valid key.
     private static func problems(_ text: String) throws -> [ConfigurationProblem] {
         let folder = try TemporaryFolder()
-        try folder.write("signer.pem", try GateSample.trusted.get().keys.signerCertificate)
-        let file = try folder.write("gate.yaml", text)
+        try folder.write("signer.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
+        let file = try folder.write("gate.yaml", contents: text)
         do throws(ConfigurationError) {
             _ = try GateServer(configurationFile: file, at: GateSample.time)
             return []
@@ -35,20 +35,20 @@ import Testing
               feeds: [{ file: feed.xml }]
             api: { open: true, tls: { certificate: tls.pem, key: none.key } }
             """
-        let told = try Self.problems(text).map { problem in
+        let reported = try Self.problems(text).map { problem in
             let name = problem.message.split(separator: "/").last ?? ""
-            return "\(problem.place.line) \(problem.place.key): \(name)"
+            return "\(problem.location.line) \(problem.location.key): \(name)"
         }
         let missing = "cannot be opened: No such file or directory"
         #expect(
-            told == [
+            reported == [
                 "2 trust.keys[1].file: none.pem: \(missing)",
                 "4 catalogue.entries[0].resorce: unknown key; did you mean resource?",
                 "4 catalogue.entries[0].resource: resource is missing: name the required resource, or set protected: false",
                 "5 catalogue.feeds[0].file: feed.xml: \(missing)", "6 api.tls.certificate: tls.pem: \(missing)",
                 "6 api.tls.key: none.key: \(missing)",
             ],
-            "\(told)"
+            "\(reported)"
         )
     }
 
@@ -58,10 +58,10 @@ import Testing
         let problems = try Self.problems(text)
         #expect(problems.count == 1, "\(problems)")
         let problem = try #require(problems.first)
-        #expect(problem.place.file.hasSuffix("/gate.yaml"))
-        #expect(problem.place.line > 0)
-        let told = "\(problem.place.line): \(problem.place.key): \(problem.message)"
-        #expect(told.contains(expected), "\(told)")
+        #expect(problem.location.file.hasSuffix("/gate.yaml"))
+        #expect(problem.location.line > 0)
+        let reported = "\(problem.location.line): \(problem.location.key): \(problem.message)"
+        #expect(reported.contains(expected), "\(reported)")
     }
 
     @Test func `has a file for many faults`() { #expect(Self.faults.count >= 40) }
@@ -77,7 +77,7 @@ import Testing
             nonsense: true
             """
         )
-        let lines = problems.map(\.place.line)
+        let lines = problems.map(\.location.line)
         #expect(problems.count >= 9)
         #expect(lines == lines.sorted())
         #expect(Set(lines) == [1, 2, 3, 4, 5, 6])
@@ -97,9 +97,12 @@ import Testing
         let text = try String(contentsOfFile: repository + "/examples/gate.yaml", encoding: .utf8)
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.file("keys"), withIntermediateDirectories: false)
-        try folder.write("keys/signer.pem", try GateSample.trusted.get().keys.signerCertificate)
-        let summary = try GateServer(configurationFile: try folder.write("gate.yaml", text), at: GateSample.time)
-            .summary
+        try folder.write("keys/signer.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
+        let summary = try GateServer(
+            configurationFile: try folder.write("gate.yaml", contents: text),
+            at: GateSample.time
+        )
+        .summary
         #expect(summary.entries == 5)
         #expect(summary.keys == 1)
         #expect(summary.warnings.isEmpty)

@@ -39,7 +39,7 @@ import Testing
             let server = try redis.start()
             defer { server.signal(SIGTERM) }
             let configuration = Self.configuration.replacing("SOCKET", with: redis.socket)
-            let gate = try ServedGate(try TemporaryFolder(), configuration)
+            let gate = try ServedGate(in: try TemporaryFolder(), configuration: configuration)
             #expect(eventually { gate.isReady })
             let prometheus = try Prometheus(scraping: gate.addresses["admin"] ?? "")
             // A rate needs a scrape before what it counts.
@@ -48,7 +48,7 @@ import Testing
             #expect(try ServedGate.play(tokens[0], on: player).status == 200)
             #expect(try ServedGate.play(tokens[0], on: player).code == "token_already_used")
             let film = "{\"path\":\"/film/a.m3u8\",\"token\":\"\(tokens[1])\"}"
-            #expect(try player.request("POST", "/v1/playback", body: film).status == 200)
+            #expect(try player.request("POST", path: "/v1/playback", body: film).status == 200)
             for panel in dashboard.panels {
                 #expect(panel.datasource.uid == "${datasource}" && !panel.targets.isEmpty, "\(panel.title)")
                 for query in panel.targets.map(\.expr) {

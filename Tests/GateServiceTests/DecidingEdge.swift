@@ -35,16 +35,16 @@ extension EdgeProxy {
     func expectSignedPolicies(replacing: [String: String], hasLog: Bool = true) async throws {
         let folder = try TemporaryFolder()
         let new = ["keys", "new", "--algorithm", "ES256", "--out", folder.file("signer")]
-        let keys = try CommandRun(Program.built("playgate"), new)
+        let keys = try CommandRun(Program.built("playgate"), arguments: new)
         try #require(keys.status == 0, "\(keys.error)")
-        let published = try CommandRun(Program.built("playgate"), ["keys", "export", folder.file("signer")])
-        try folder.write("signer.jwk", published.output)
+        let published = try CommandRun(Program.built("playgate"), arguments: ["keys", "export", folder.file("signer")])
+        try folder.write("signer.jwk", contents: published.output)
         let named = replacing.mapValues { $0.replacing("FOLDER", with: folder.path) }
         try await withGrants(replacing: named, folder: folder) { (gate, edge) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
-            #expect(try edge.get("/live/seg/1", cookie).gateCode == "within_ttl")
+            #expect(try edge.get("/live/seg/1", headers: cookie).gateCode == "within_ttl")
             let signed = try folder.bytes("policy.jws")
-            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            #expect(try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s1\"}").status == 201)
             let plain = [UInt8](try gate.get("/v1/policy").body.utf8)
             for (bytes, message) in [
                 (plain, "is not signed"), (signed.dropLast(4) + [UInt8]("AAAA".utf8), "the signature is wrong"),
@@ -52,11 +52,11 @@ extension EdgeProxy {
             ] as [([UInt8], String)] where hasLog {
                 try Data(bytes).write(to: URL(fileURLWithPath: folder.file("policy.jws")), options: .atomic)
                 #expect(eventually { (try? edge.logs().contains(message)) ?? false }, "\(message)")
-                let seen = try edge.get("/live/seg/1", cookie)
+                let seen = try edge.get("/live/seg/1", headers: cookie)
                 #expect(seen.gateCode == "within_ttl", "\(seen)")
             }
             try NginxModule.write(policyOf: gate, to: folder)
-            #expect(try eventually { try edge.get("/live/seg/1", cookie).gateCode == "session_revoked" })
+            #expect(try eventually { try edge.get("/live/seg/1", headers: cookie).gateCode == "session_revoked" })
         }
     }
 }
@@ -68,7 +68,7 @@ extension RunningEdge {
             let token = try gate.token(GateSample.claims(session: "viewer-\(round)"))
             // All requests are on their way before the first answer is read.
             let connections = try (0..<50).map { _ in try connect() }
-            for connection in connections { try connection.sendRequest("GET", "/live/tnt/a?token=\(token)") }
+            for connection in connections { try connection.sendRequest("GET", path: "/live/tnt/a?token=\(token)") }
             let seen = try connections.map { try $0.response() }
             #expect(seen.filter { $0.status == 200 }.count == 1)
             let others = seen.filter { $0.gateCode != "token_already_used" }
@@ -108,11 +108,11 @@ extension RunningEdge {
                     "X-Forwarded-Proto": "http",
                 ]
                 let service = try HTTPConnection("unix:\(folder.file("edge.sock"))")
-                    .request("GET", "/v1/check/forward", headers: facts.merging(headers) { $1 })
-                let inside = try get(target, headers)
+                    .request("GET", path: "/v1/check/forward", headers: facts.merging(headers) { $1 })
+                let inside = try get(target, headers: headers)
                 // Of a range of what starts a playback, players hear 403.
-                let stated = service.headers["x-playgate-status"]
-                let status = service.status == 200 ? "200" : stated == "416" ? "403" : stated
+                let reported = service.headers["x-playgate-status"]
+                let status = service.status == 200 ? "200" : reported == "416" ? "403" : reported
                 let isPart = headers["Range"] != nil && inside.status == 206
                 #expect(inside.gateCode == service.gateCode, "\(target) \(headers)")
                 #expect("\(isPart ? 200 : inside.status)" == status, "\(target) \(headers) \(service.fields)")

@@ -21,7 +21,7 @@ import Testing
 
     private static func with(
         _ store: Store,
-        _ body: @escaping @Sendable (RunningGate) throws -> Void
+        body: @escaping @Sendable (RunningGate) throws -> Void
     ) async throws {
         let redis = store == .redis ? try RedisServer() : nil
         let server = try redis?.start()
@@ -36,7 +36,7 @@ import Testing
             catalogue: "    - { path: /vod/, resource: TNT, use: within-ttl }"
         )
         try await RunningGate.with(configuration) { gate in
-            #expect(try eventually { try gate.admin("GET", "/readyz").status == 200 })
+            #expect(try eventually { try gate.admin("GET", path: "/readyz").status == 200 })
             try body(gate)
         }
         server?.signal(SIGTERM)
@@ -56,14 +56,17 @@ import Testing
             let batch = """
                 {"playbacks":[{"media":"tnt","token":"\(tokens[0])","playbackID":"a"},{"media":"tbs","token":"\(tokens[1])"}]}
                 """
-            let both = try gate.post("/v1/playback/batch", batch).body
+            let both = try gate.post("/v1/playback/batch", body: batch).body
             #expect(both.components(separatedBy: "\"allowed\":true").count == 3, "\(both)")
             #expect(try Self.lookups(gate) == [0, 0, 3])
 
             for path in ["/live/tnt/1", "/vod/1"] {
                 let token = try gate.token(GateSample.claims(mvpd: "edge\(path)"))
                 let check = ["X-Forwarded-Uri": path, "X-Forwarded-Method": "GET", "X-Media-Token": token]
-                #expect(try HTTPConnection(gate.edge).request("GET", "/v1/check/forward", headers: check).status == 200)
+                #expect(
+                    try HTTPConnection(gate.edge).request("GET", path: "/v1/check/forward", headers: check).status
+                        == 200
+                )
             }
             #expect(try Self.lookups(gate) == [0, 0, 5])
             #expect(try gate.metric("playgate_decision_duration_seconds_count") == 5)

@@ -19,16 +19,19 @@ struct `The Helm chart` {
 
     private static func render(_ settings: [String], json: [String] = [caller]) throws -> CommandRun {
         let options = settings.flatMap { ["--set", $0] } + json.flatMap { ["--set-json", $0] }
-        return try CommandRun("\(programs)/helm", ["template", "film", chart, "--namespace", "tv"] + options)
+        return try CommandRun(
+            "\(programs)/helm",
+            arguments: ["template", "film", chart, "--namespace", "tv"] + options
+        )
     }
 
     /// The objects of a rendered chart, by kind.
     private static func objects(_ text: String) throws -> [String: [String: Any]] {
         let folder = try TemporaryFolder()
-        let file = try folder.write("all.yaml", text)
+        let file = try folder.write("all.yaml", contents: text)
         let script =
             "import json,sys,yaml; print(json.dumps({o['kind']: o for o in yaml.safe_load_all(open(sys.argv[1])) if o}))"
-        let run = try CommandRun("\(programs)/python", ["-c", script, file])
+        let run = try CommandRun("\(programs)/python", arguments: ["-c", script, file])
         return try #require(
             JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: [String: Any]],
             "\(run.error)"
@@ -39,9 +42,12 @@ struct `The Helm chart` {
     private static func expectConfiguration(of objects: [String: [String: Any]]) throws -> String {
         let gate = try #require((objects["ConfigMap"]?["data"] as? [String: String])?["gate.yaml"])
         let folder = try TemporaryFolder()
-        try folder.write("keys/signer.pem", try GateSample.current.get().keys.signerCertificate)
-        let file = try folder.write("gate.yaml", gate)
-        let check = try CommandRun("/usr/bin/env", ["REDIS_PASSWORD=x", Program.built("playgate"), "check", file])
+        try folder.write("keys/signer.pem", contents: try GateSample.current.get().keys.signerCertificate)
+        let file = try folder.write("gate.yaml", contents: gate)
+        let check = try CommandRun(
+            "/usr/bin/env",
+            arguments: ["REDIS_PASSWORD=x", Program.built("playgate"), "check", file]
+        )
         #expect(check.status == 0, "\(check.error)\n\(gate)")
         return gate
     }
@@ -64,11 +70,11 @@ struct `The Helm chart` {
         let rendered = try Self.render(settings)
         try #require(rendered.status == 0, "\(rendered.error)")
         let folder = try TemporaryFolder()
-        let file = try folder.write("all.yaml", rendered.output)
+        let file = try folder.write("all.yaml", contents: rendered.output)
         for version in ["1.25", "1.34"] {
             let valid = try CommandRun(
                 "\(Self.programs)/kubernetes-validate",
-                ["--strict", "--kubernetes-version", version, file]
+                arguments: ["--strict", "--kubernetes-version", version, file]
             )
             #expect(valid.status == 0, "\(valid.output) \(valid.error)")
         }
@@ -92,8 +98,11 @@ struct `The Helm chart` {
         let values = try #require(blocks.first { $0.hasPrefix("image:") })
             .replacing("64 hexadecimal digits", with: String(repeating: "ab", count: 32))
         let folder = try TemporaryFolder()
-        let file = try folder.write("values.yaml", values)
-        let rendered = try CommandRun("\(Self.programs)/helm", ["template", "gate", Self.chart, "--values", file])
+        let file = try folder.write("values.yaml", contents: values)
+        let rendered = try CommandRun(
+            "\(Self.programs)/helm",
+            arguments: ["template", "gate", Self.chart, "--values", file]
+        )
         try #require(rendered.status == 0, "\(rendered.error)")
         let objects = try Self.objects(rendered.output)
         _ = try Self.expectConfiguration(of: objects)
@@ -115,9 +124,9 @@ struct `The Helm chart` {
     }
 
     @Test func `is clean, and of the version of the release`() throws {
-        let lint = try CommandRun("\(Self.programs)/helm", ["lint", "--strict", Self.chart])
+        let lint = try CommandRun("\(Self.programs)/helm", arguments: ["lint", "--strict", Self.chart])
         #expect(lint.status == 0, "\(lint.output)")
-        let version = try CommandRun(Program.built("playgate"), ["version"]).output.filter { !$0.isNewline }
+        let version = try CommandRun(Program.built("playgate"), arguments: ["version"]).output.filter { !$0.isNewline }
             .replacing("playgate ", with: "")
         let chart = try String(contentsOfFile: "\(Self.chart)/Chart.yaml", encoding: .utf8)
         #expect(chart.contains("\nversion: \(version)\n") && chart.contains("\nappVersion: \(version)\n"))
@@ -140,10 +149,10 @@ struct `The Helm chart` {
 
         func get(
             _ path: String,
-            _ headers: [String: String] = [:],
+            headers: [String: String] = [:],
             host: String = "gate"
         ) throws -> HTTPConnection.Response {
-            try HTTPConnection(front).request("GET", path, headers: headers, host: host)
+            try HTTPConnection(front).request("GET", path: path, headers: headers, host: host)
         }
     }
 
@@ -162,25 +171,25 @@ struct `The Helm chart` {
         let database = try redis.start()
         defer { database.signal(SIGTERM) }
         let (front, origin) = (try freePort(), try recorder?.port ?? freePort())
-        try folder.write("keys/signer.pem", try GateSample.current.get().keys.signerCertificate)
-        try folder.write("media/live/tnt/a.m3u8", "#EXTM3U\n")
-        func copy(_ name: String, _ changes: [String: String]) throws -> String {
+        try folder.write("keys/signer.pem", contents: try GateSample.current.get().keys.signerCertificate)
+        try folder.write("media/live/tnt/a.m3u8", contents: "#EXTM3U\n")
+        func copy(_ name: String, changes: [String: String]) throws -> String {
             var text = try String(contentsOfFile: "\(Self.folder)/\(name)", encoding: .utf8)
             for (printed, other) in changes {
                 try #require(text.contains(printed), "\(name) has no \(printed)")
                 text = text.replacing(printed, with: other)
             }
-            return try folder.write(name, text)
+            return try folder.write(name, contents: text)
         }
         let socket = ["/run/playgate/edge.sock": folder.file("edge.sock")]
-        let places = [
+        let endpoints = [
             "\"redis:6379\"": "\"unix:\(redis.socket)\"", "127.0.0.1:8080": "unix:\(folder.file("api.sock"))",
             "127.0.0.1:9090": "unix:\(folder.file("admin.sock"))",
         ]
-        let gateFile = try copy("gate.yaml", socket.merging(places) { $1 }.merging(changes) { $1 })
+        let gateFile = try copy("gate.yaml", changes: socket.merging(endpoints) { $1 }.merging(changes) { $1 })
         let originFile = try copy(
             "origin.conf",
-            ["listen 8089": "listen 127.0.0.1:\(try freePort())", "/srv": folder.file("media")]
+            changes: ["listen 8089": "listen 127.0.0.1:\(try freePort())", "/srv": folder.file("media")]
                 .merging(recorder == nil ? ["listen 8089": "listen 127.0.0.1:\(origin)"] : [:]) { $1 }
         )
         let addresses = [
@@ -189,15 +198,15 @@ struct `The Helm chart` {
             "/dev/stderr": folder.file("error.log"),
             "http {": "http {\n    include \(originFile);\n    client_body_temp_path \(folder.path)/body;",
         ]
-        let nginxFile = try copy("nginx.conf", socket.merging(addresses) { $1 })
+        let nginxFile = try copy("nginx.conf", changes: socket.merging(addresses) { $1 })
         let gate = try Program(
             Program.built("playgate"),
-            ["serve", "--config", gateFile],
+            arguments: ["serve", "--config", gateFile],
             log: folder.file("gate.log")
         )
         defer { gate.signal(SIGTERM) }
         let isHealthy = {
-            (try? CommandRun(Program.built("playgate"), ["health", "--config", gateFile]).status) == 0
+            (try? CommandRun(Program.built("playgate"), arguments: ["health", "--config", gateFile]).status) == 0
         }
         try #require(eventually(isHealthy), "\(gate.output)")
         let options = [
@@ -205,7 +214,7 @@ struct `The Helm chart` {
         ]
         let nginx = try Program(
             try #require(Program.installed("nginx"), "nginx is not installed: run scripts/setup test"),
-            options,
+            arguments: options,
             log: folder.file("nginx.log")
         )
         defer { nginx.signal(SIGTERM) }
@@ -225,7 +234,7 @@ struct `The Helm chart` {
             #expect(first.status == 200 && first.body == "#EXTM3U\n", "\(first) \(stage.gate.output)")
             let fields = (first.headers["cache-control"], first.headers["x-playgate-code"])
             #expect(fields == ("private, no-cache", "verified"))
-            let again = try stage.get("/live/tnt/a.m3u8", ["Cookie": "media-token=\(token)"])
+            let again = try stage.get("/live/tnt/a.m3u8", headers: ["Cookie": "media-token=\(token)"])
             #expect(again.status == 403 && again.headers["x-playgate-code"] == "token_already_used", "\(again)")
             #expect(try stage.get("/other").status == 404)
             stage.gate.signal(SIGTERM)
@@ -265,7 +274,7 @@ struct `The Helm chart` {
             }
             let file = String(repeating: "a", count: 3300)
             let token = try Self.token(GateSample.claims(resource: resource))
-            let played = try stage.get("/live/tnt/\(file)", ["Cookie": "media-token=\(token)"])
+            let played = try stage.get("/live/tnt/\(file)", headers: ["Cookie": "media-token=\(token)"])
             #expect(played.status == 200 && played.headers["x-playgate-code"] == "verified", "\(played)")
             let refused = try stage.get("/live/none/\(file)")
             #expect(refused.status == 404 && refused.headers["x-playgate-code"] == "unknown_media", "\(refused)")

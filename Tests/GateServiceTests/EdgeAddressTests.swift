@@ -18,7 +18,7 @@ import Testing
 
     private static func check(_ connection: HTTPConnection) throws -> Int {
         let headers = ["X-Forwarded-Uri": "/free/a", "X-Forwarded-Method": "GET"]
-        return try connection.request("GET", "/v1/check/forward", headers: headers).status
+        return try connection.request("GET", path: "/v1/check/forward", headers: headers).status
     }
 
     @Test func `answers at each, and counts their connections together`() async throws {
@@ -38,11 +38,11 @@ import Testing
             #expect(try gate.metric("playgate_connections_total{listener=\"edge\"}") == 3)
             #expect(try gate.log("\"listener\":\"edge\"", count: 3).count == 3)
             // Each address has its own limit: a full one leaves the others free.
-            #expect(try gate.admin("GET", "/readyz").status == 200)
+            #expect(try gate.admin("GET", path: "/readyz").status == 200)
             let tcp = try #require(gate.edges.first { $0.hasPrefix("127.") })
             let last = try HTTPConnection(tcp)
             #expect(try Self.check(last) == 200)
-            let full = try gate.admin("GET", "/readyz")
+            let full = try gate.admin("GET", path: "/readyz")
             #expect(full.status == 503 && full.body.contains("\"edge\":\"all 2 connections are open\""), "\(full)")
             #expect(try Self.check(try HTTPConnection(sockets[0])) == 200)
             withExtendedLifetime((connections, last)) {}
@@ -66,9 +66,9 @@ import Testing
 
     @Test func `may have a socket of systemd among them, and changes with a restart only`() async throws {
         let folder = try TemporaryFolder()
-        try folder.write("signer.pem", try GateSample.trusted.get().keys.signerCertificate)
+        try folder.write("signer.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
         let text = Self.configuration("[\"fd:3\", \"unix:edge.sock\", \"[::1]:8081\"]")
-        let file = try folder.write("gate.yaml", text)
+        let file = try folder.write("gate.yaml", contents: text)
         let summary = try GateServer(configurationFile: file, at: GateSample.time).summary
         #expect(summary.edges == ["fd:3", "unix:\(folder.file("edge.sock"))", "[::1]:8081"])
 
@@ -76,8 +76,8 @@ import Testing
         let socket = "unix:\(other.file("a.sock"))"
         try await RunningGate.with(Self.configuration("\"\(socket)\"")) { (gate) throws in
             let changed = Self.configuration("[\"\(socket)\", \"unix:\(other.file("b.sock"))\"]")
-            try gate.folder.write("gate.yaml", changed)
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            try gate.folder.write("gate.yaml", contents: changed)
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(try gate.log("a change of edge.listen takes effect after a restart").count == 1)
             #expect(try Self.check(try HTTPConnection(socket)) == 200)
             #expect(!FileManager.default.fileExists(atPath: other.file("b.sock")))

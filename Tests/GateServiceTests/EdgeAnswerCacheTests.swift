@@ -7,7 +7,6 @@ import Platform
 import SPOPServer
 import Testing
 
-
 /// Answers that the edge listener repeats for other files of a folder, beside a gate that decides each check anew.
 @Suite struct `A repeated answer of the edge listener` {
     private static let secret = String(repeating: "A", count: 44)
@@ -81,7 +80,7 @@ import Testing
         }
     }
 
-    private static func ask(_ connection: HTTPConnection, _ check: Check) throws -> HTTPConnection.Response {
+    private static func ask(on connection: HTTPConnection, check: Check) throws -> HTTPConnection.Response {
         try connection.send(check.head())
         return try connection.response()
     }
@@ -100,10 +99,10 @@ import Testing
 
     private static func with(
         _ configuration: String = configuration(),
-        _ body: @escaping @Sendable (RunningGate, HTTPConnection, Check) throws -> Void
+        body: @escaping @Sendable (RunningGate, HTTPConnection, Check) throws -> Void
     ) async throws {
         try await RunningGate.with(configuration) { (gate) throws in
-            #expect(try eventually { try gate.isMirrorRead })
+            #expect(try eventually { try gate.areRevocationsRead })
             let check = Check(cookie: try cookie(gate))
             try body(gate, try HTTPConnection(gate.edge), check)
         }
@@ -115,11 +114,11 @@ import Testing
         try await Self.with { (gate, connection, check) throws in
             var check = check
             check.dialect = dialect
-            let first = try Self.ask(connection, check)
+            let first = try Self.ask(on: connection, check: check)
             #expect(first.status == 200 && first.headers["x-playgate-code"] == "granted")
             let ids = try (2...9).map { number in
                 check.target = "/film/low/seg\(number).ts"
-                let answer = try Self.ask(connection, check)
+                let answer = try Self.ask(on: connection, check: check)
                 let lines = { (answer: HTTPConnection.Response) in
                     answer.fields.filter { !$0.hasPrefix("X-Playgate-Trace") && !$0.hasPrefix("Date") }
                 }
@@ -138,7 +137,7 @@ import Testing
                 var check = check
                 let id = "0af7651916cd43dd8448eb211c80319\(number)"
                 check.more = [("traceparent", "00-\(id)-b7ad6b7169203331-01")]
-                #expect(try Self.ask(connection, check).headers["x-playgate-trace"] == id)
+                #expect(try Self.ask(on: connection, check: check).headers["x-playgate-trace"] == id)
             }
             #expect(try Self.repeated(gate) == 2)
         }
@@ -159,12 +158,12 @@ import Testing
     @Test(arguments: changes.map(\.0)) func `is not given if anything else differs`(name: String) async throws {
         let change = try #require(Self.changes.first { $0.0 == name }).1
         try await Self.with { (gate, connection, check) throws in
-            #expect(try Self.ask(connection, check).status == 200)
+            #expect(try Self.ask(on: connection, check: check).status == 200)
             var other = check
             change(&other)
-            _ = try Self.ask(connection, other)
+            _ = try Self.ask(on: connection, check: other)
             #expect(try Self.repeated(gate) == 0)
-            #expect(try Self.ask(connection, check).status == 200)
+            #expect(try Self.ask(on: connection, check: check).status == 200)
             #expect(try Self.repeated(gate) == 1)
         }
     }
@@ -174,9 +173,9 @@ import Testing
             var check = check
             for _ in 0..<3 {
                 check.target = "/film/named/seg1.ts"
-                #expect(try Self.ask(connection, check).headers["x-playgate-code"] == "granted")
+                #expect(try Self.ask(on: connection, check: check).headers["x-playgate-code"] == "granted")
                 check.target = "/film/named/once.ts"
-                #expect(try Self.ask(connection, check).status == 401)
+                #expect(try Self.ask(on: connection, check: check).status == 401)
             }
             #expect(try Self.repeated(gate) == 0)
         }
@@ -185,7 +184,7 @@ import Testing
     @Test func `does not hide a token in a field that would name a trace`() async throws {
         let configuration = Self.configuration(tokens: ", { header: Traceparent }")
         try await Self.with(configuration) { (gate, connection, check) throws in
-            for _ in 0..<3 { #expect(try Self.ask(connection, check).status == 200) }
+            for _ in 0..<3 { #expect(try Self.ask(on: connection, check: check).status == 200) }
             #expect(try Self.repeated(gate) == 0)
         }
     }
@@ -196,12 +195,12 @@ import Testing
             check.dialect = "nginx"
             let key = { (target: String) in [("X-Playgate-Cache-Key", "GET cdn.example\(target)")] }
             check.more = key("/film/low/seg1.ts")
-            #expect(try Self.ask(connection, check).headers["cache-control"] == "max-age=5, must-revalidate")
+            #expect(try Self.ask(on: connection, check: check).headers["cache-control"] == "max-age=5, must-revalidate")
             check.more = key("/film/low/seg2.ts")
-            #expect(try Self.ask(connection, check).headers["cache-control"] == "no-store")
+            #expect(try Self.ask(on: connection, check: check).headers["cache-control"] == "no-store")
             #expect(try Self.repeated(gate) == 0)
             check.target = "/film/low/seg2.ts"
-            #expect(try Self.ask(connection, check).headers["cache-control"] == "max-age=5, must-revalidate")
+            #expect(try Self.ask(on: connection, check: check).headers["cache-control"] == "max-age=5, must-revalidate")
             #expect(try Self.repeated(gate) == 1)
         }
     }
@@ -210,9 +209,9 @@ import Testing
 
     @Test func `ends with a revocation`() async throws {
         try await Self.with { (gate, connection, check) throws in
-            for _ in 0..<2 { #expect(try Self.ask(connection, check).status == 200) }
-            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
-            #expect(try Self.ask(connection, check).headers["x-playgate-code"] == "grant_revoked")
+            for _ in 0..<2 { #expect(try Self.ask(on: connection, check: check).status == 200) }
+            #expect(try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s1\"}").status == 201)
+            #expect(try Self.ask(on: connection, check: check).headers["x-playgate-code"] == "grant_revoked")
         }
     }
 
@@ -220,7 +219,7 @@ import Testing
         try await Self.with { (gate, connection, check) throws in
             var (codes, ages): (Set<String>, [Int]) = ([], [])
             for _ in 0..<130 {
-                let answer = try Self.ask(connection, check)
+                let answer = try Self.ask(on: connection, check: check)
                 codes.insert(answer.headers["x-playgate-code"] ?? "")
                 if answer.headers["x-playgate-code"] == "granted" {
                     let kept = answer.headers["cache-control"]?.split(separator: "=").last?.prefix { $0 != "," }
@@ -237,14 +236,14 @@ import Testing
 
     @Test func `ends with the configuration that it was decided by`() async throws {
         try await Self.with { (gate, connection, check) throws in
-            for _ in 0..<2 { #expect(try Self.ask(connection, check).status == 200) }
+            for _ in 0..<2 { #expect(try Self.ask(on: connection, check: check).status == 200) }
             let text = Self.configuration().replacing(
                 "/film/, resource: TNT, use: grant, grant: live",
                 with: "/film/, resource: TNT"
             )
-            try gate.folder.write("gate.yaml", text)
-            #expect(try gate.admin("POST", "/reload").status == 200)
-            #expect(try Self.ask(connection, check).status == 401)
+            try gate.folder.write("gate.yaml", contents: text)
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
+            #expect(try Self.ask(on: connection, check: check).status == 401)
         }
     }
 
@@ -259,19 +258,19 @@ import Testing
     @Test func `is that of the folder's other files within the life of a media token`() async throws {
         try await Self.with { (gate, connection, _) throws in
             var check = try Self.tokenCheck(gate)
-            let first = try Self.ask(connection, check)
+            let first = try Self.ask(on: connection, check: check)
             #expect(first.status == 200 && first.headers["x-playgate-code"] == "within_ttl")
             for number in 2...5 {
                 check.target = "/live/low/seg\(number).ts"
-                let answer = try Self.ask(connection, check)
+                let answer = try Self.ask(on: connection, check: check)
                 #expect(Self.summary(answer) == Self.summary(first))
             }
             #expect(try Self.repeated(gate) == 4)
             #expect(try gate.metric("playgate_decisions_total{decision=\"allow\",code=\"within_ttl\"}") == 5)
             check.cookie = try Self.tokenCheck(gate, session: "s2").cookie
-            #expect(try Self.ask(connection, check).status == 200)
+            #expect(try Self.ask(on: connection, check: check).status == 200)
             check.cookie = "media-token=x"
-            #expect(try Self.ask(connection, check).status == 403)
+            #expect(try Self.ask(on: connection, check: check).status == 403)
             #expect(try Self.repeated(gate) == 4)
         }
     }
@@ -280,11 +279,15 @@ import Testing
         try await Self.with { (gate, connection, granted) throws in
             let token = try #require(try Self.tokenCheck(gate).cookie)
             var check = Check(target: "/live/accepting/seg1.ts", cookie: token)
-            for _ in 0..<2 { #expect(try Self.ask(connection, check).headers["x-playgate-code"] == "within_ttl") }
+            for _ in 0..<2 {
+                #expect(try Self.ask(on: connection, check: check).headers["x-playgate-code"] == "within_ttl")
+            }
             #expect(try Self.repeated(gate) == 1)
             // This one is refused, but one for another file of the folder would decide about that file.
             check.cookie = "\(token); \(granted.cookie ?? "")"
-            for _ in 0..<2 { #expect(try Self.ask(connection, check).headers["x-playgate-code"] == "within_ttl") }
+            for _ in 0..<2 {
+                #expect(try Self.ask(on: connection, check: check).headers["x-playgate-code"] == "within_ttl")
+            }
             #expect(try Self.repeated(gate) == 1)
         }
     }
@@ -295,11 +298,11 @@ import Testing
             var codes: [String?] = []
             // A token of 420 seconds.
             for _ in 0...4 {
-                codes.append(try Self.ask(connection, check).headers["x-playgate-code"])
+                codes.append(try Self.ask(on: connection, check: check).headers["x-playgate-code"])
                 gate.now = gate.now.adding(seconds: 105)
             }
             gate.now = gate.now.adding(seconds: 1 - 105)
-            codes.append(try Self.ask(connection, check).headers["x-playgate-code"])
+            codes.append(try Self.ask(on: connection, check: check).headers["x-playgate-code"])
             #expect(codes == [String?](repeating: "within_ttl", count: 5) + ["expired"])
             // Not in the last seconds, for which an edge could keep the answer too long.
             #expect(try Self.repeated(gate) == 3)
@@ -310,13 +313,13 @@ import Testing
     func `ends with a revocation that concerns the media token`(subject: String) async throws {
         try await Self.with { (gate, connection, _) throws in
             let check = try Self.tokenCheck(gate)
-            for _ in 0..<2 { #expect(try Self.ask(connection, check).status == 200) }
+            for _ in 0..<2 { #expect(try Self.ask(on: connection, check: check).status == 200) }
             // Another viewer's, which changes nothing.
-            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s9\"}").status == 201)
-            #expect(try Self.ask(connection, check).status == 200)
+            #expect(try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s9\"}").status == 201)
+            #expect(try Self.ask(on: connection, check: check).status == 200)
             #expect(try Self.repeated(gate) == 2)
-            #expect(try gate.post("/v1/revocations", "{\(subject)}").status == 201)
-            #expect(try Self.ask(connection, check).status == 403)
+            #expect(try gate.post("/v1/revocations", body: "{\(subject)}").status == 201)
+            #expect(try Self.ask(on: connection, check: check).status == 403)
         }
     }
 
@@ -328,7 +331,7 @@ import Testing
                 var check = try Self.tokenCheck(gate, session: folder)
                 let answers = try (1...3).map { number in
                     check.target = "\(folder)seg\(number).ts"
-                    return try Self.ask(connection, check).headers["x-playgate-code"]
+                    return try Self.ask(on: connection, check: check).headers["x-playgate-code"]
                 }
                 #expect(answers == codes)
             }
@@ -358,7 +361,10 @@ import Testing
                     ("variables", text("trace allowed")),
                 ]
                 let before = try Self.repeated(gate)
-                let answers = try OffloadExchange.ask(gate.offloads[0], files + others.map { first.arguments() + [$0] })
+                let answers = try OffloadExchange.ask(
+                    at: gate.offloads[0],
+                    requests: files + others.map { first.arguments() + [$0] }
+                )
                 #expect(answers[..<10].map(Self.code) == [String](repeating: code, count: 10))
                 #expect(try Self.repeated(gate) - before == 6)
                 #expect(Set(answers[..<5].map { $0["trace"] }).count == 5)
@@ -373,7 +379,7 @@ import Testing
     // MARK: Beside a gate without it
 
     /// A check at random.
-    private static func draw(_ cookies: [String], _ random: inout SplitMix64) -> Check {
+    private static func draw(from cookies: [String], using random: inout SplitMix64) -> Check {
         var check = Check(dialect: random.pick(["forward", "forward", "nginx"]))
         if random.once(in: 2) {
             // An ordinary player.
@@ -414,16 +420,18 @@ import Testing
     }
 
     /// Asks by HAProxy's offload twice: as it is, and in a form that is decided anew. Returns the answers if they differ.
-    private static func difference(_ gate: RunningGate, _ check: Check, _ step: Int) throws -> String? {
-        let anew = ("header.x-step", SPOPValue.string(ByteBuffer(string: "\(step)")))
-        let questions = [check.arguments(), check.arguments() + [anew]]
-        let answers = try OffloadExchange.ask(gate.offloads[0], questions).map { $0.filter { $0.key != "trace" } }
+    private static func difference(at gate: RunningGate, for check: Check, step: Int) throws -> String? {
+        let uncached = ("header.x-step", SPOPValue.string(ByteBuffer(string: "\(step)")))
+        let requests = [check.arguments(), check.arguments() + [uncached]]
+        let answers = try OffloadExchange.ask(at: gate.offloads[0], requests: requests).map {
+            $0.filter { $0.key != "trace" }
+        }
         guard answers.count == 2 else { return "\(answers.count) answers" }
         return answers[0] == answers[1] ? nil : "\(answers)"
     }
 
     /// The same check in a form that is decided anew: NIO's decoder reads it.
-    private static func anew(_ head: String) -> String { head.replacing("\r\nHost: gate", with: "\r\nHost:  gate") }
+    private static func uncached(_ head: String) -> String { head.replacing("\r\nHost: gate", with: "\r\nHost:  gate") }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func `is what is decided anew, whatever is asked and done meanwhile`(seed: UInt64) async throws {
@@ -437,24 +445,25 @@ import Testing
                     gate.now = gate.now.adding(seconds: Int64.random(in: 1...30, using: &random))
                 }
                 if random.once(in: 50) {
-                    let place = Int.random(in: 0...3, using: &random)
-                    cookies[place] =
-                        try place < 2
+                    let index = Int.random(in: 0...3, using: &random)
+                    cookies[index] =
+                        try index < 2
                         ? Self.cookie(gate, session: "n\(step)")
                         : Self.tokenCheck(gate, session: "n\(step)").cookie ?? ""
                 }
                 if random.once(in: 500) {
                     let body = "{\"sessionGUID\":\"\(random.pick(["s1", "s2", "n\(step)"]))\"}"
-                    #expect(try gate.post("/v1/revocations", body).status == 201)
+                    #expect(try gate.post("/v1/revocations", body: body).status == 201)
                 }
-                let asked = Self.draw(cookies, &random)
-                if random.once(in: 4), let fault = try Self.difference(gate, asked, step) {
-                    Issue.record("\(step): \(asked) \(fault)")
+                let request = Self.draw(from: cookies, using: &random)
+                if random.once(in: 4), let fault = try Self.difference(at: gate, for: request, step: step) {
+                    Issue.record("\(step): \(request) \(fault)")
                     return
                 }
                 let isFirst = random.once(in: 2)
                 let heads =
-                    isFirst ? [asked.head(), Self.anew(asked.head())] : [Self.anew(asked.head()), asked.head()]
+                    isFirst
+                    ? [request.head(), Self.uncached(request.head())] : [Self.uncached(request.head()), request.head()]
                 let answers = try heads.map { head in
                     // Some heads end the connection.
                     let connection = try HTTPConnection(gate.edge)
@@ -462,7 +471,7 @@ import Testing
                     return Self.summary(try connection.response())
                 }
                 guard answers[0] == answers[1] else {
-                    Issue.record("\(step): \(asked.head())\(answers)")
+                    Issue.record("\(step): \(request.head())\(answers)")
                     return
                 }
             }

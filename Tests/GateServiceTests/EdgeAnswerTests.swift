@@ -22,7 +22,7 @@ import Testing
         var answer = EdgeAnswer(
             decision: .allow(allowance),
             trace: TraceID.new(),
-            shownIn: 0,
+            tokenSources: 0,
             sources: [],
             keeping: EdgeAnswer.Keeping(seconds: 5, varying: "Host", tokenHeaders: "Cookie")
         )
@@ -32,32 +32,32 @@ import Testing
         output.closing = HTTPCommonFields(date: HTTPDate(), closesConnection: false)
         output.write(answer)
         var text = ""
-        output.take { text += String(buffer: $0) }
+        output.drain { text += String(buffer: $0) }
         return text.components("\r\n")
     }
 
-    private static func values(_ name: String, _ lines: [String]) -> [String] {
+    private static func values(of name: String, in lines: [String]) -> [String] {
         lines.filter { $0.hasPrefix("\(name): ") }.map { String($0.dropFirst(name.count + 2)) }
     }
 
     @Test func `without a grant has no field of one, and may be cached`() {
         let lines = Self.lines()
         for name in ["Set-Cookie", "X-Playgate-Set-Cookie", "X-Playgate-Grant", "X-Playgate-Session"] {
-            #expect(Self.values(name, lines).isEmpty, "\(name)")
+            #expect(Self.values(of: name, in: lines).isEmpty, "\(name)")
         }
-        #expect(Self.values("Cache-Control", lines) == ["max-age=5, must-revalidate"])
-        #expect(Self.values("X-Accel-Expires", lines) == ["5"])
-        #expect(Self.values("Vary", lines) == ["Host, Cookie"])
+        #expect(Self.values(of: "Cache-Control", in: lines) == ["max-age=5, must-revalidate"])
+        #expect(Self.values(of: "X-Accel-Expires", in: lines) == ["5"])
+        #expect(Self.values(of: "Vary", in: lines) == ["Host, Cookie"])
     }
 
     @Test func `to a grant that stays names its session, and may be cached`() {
         let lines = Self.lines(session: SessionID(hexadecimal: "e688045c604d5ecc272cf7d83b00ec16"))
-        #expect(Self.values("X-Playgate-Session", lines) == ["e688045c604d5ecc272cf7d83b00ec16"])
-        #expect(Self.values("Cache-Control", lines) == ["max-age=5, must-revalidate"])
+        #expect(Self.values(of: "X-Playgate-Session", in: lines) == ["e688045c604d5ecc272cf7d83b00ec16"])
+        #expect(Self.values(of: "Cache-Control", in: lines) == ["max-age=5, must-revalidate"])
         #expect(
             Self.values(
-                "X-Playgate-Session",
-                Self.lines(session: SessionID(hexadecimal: String(repeating: "0", count: 31) + "1"))
+                of: "X-Playgate-Session",
+                in: Self.lines(session: SessionID(hexadecimal: String(repeating: "0", count: 31) + "1"))
             ) == [String(repeating: "0", count: 31) + "1"]
         )
     }
@@ -66,13 +66,13 @@ import Testing
         let cookie = "CTA-Common-Access-Token=2D3R.hE-_; Path=/live/tnt/; Max-Age=300; Secure; HttpOnly; SameSite=None"
         let grant = try #require(DeliveredGrant(token: "2D3R.hE-_", cookie: cookie))
         let lines = Self.lines(session: SessionID(hexadecimal: "e688045c604d5ecc272cf7d83b00ec16"), grant: grant)
-        #expect(Self.values("Set-Cookie", lines) == [cookie])
-        #expect(Self.values("X-Playgate-Set-Cookie", lines) == [cookie])
-        #expect(Self.values("X-Playgate-Grant", lines) == ["2D3R.hE-_"])
-        #expect(Self.values("X-Playgate-Session", lines).count == 1)
-        #expect(Self.values("CTA-Common-Access-Token", lines).isEmpty)
-        #expect(Self.values("Cache-Control", lines) == ["no-store"])
-        #expect(Self.values("X-Accel-Expires", lines) == ["0"])
+        #expect(Self.values(of: "Set-Cookie", in: lines) == [cookie])
+        #expect(Self.values(of: "X-Playgate-Set-Cookie", in: lines) == [cookie])
+        #expect(Self.values(of: "X-Playgate-Grant", in: lines) == ["2D3R.hE-_"])
+        #expect(Self.values(of: "X-Playgate-Session", in: lines).count == 1)
+        #expect(Self.values(of: "CTA-Common-Access-Token", in: lines).isEmpty)
+        #expect(Self.values(of: "Cache-Control", in: lines) == ["no-store"])
+        #expect(Self.values(of: "X-Accel-Expires", in: lines) == ["0"])
         #expect(lines.suffix(2) == ["", ""])
     }
 
@@ -92,7 +92,7 @@ import Testing
             "Set-Cookie", "X-Playgate-Set-Cookie", "X-Playgate-Grant", "CTA-Common-Access-Token", "Common-Access-Token",
         ]
         let wanted: [EdgeDialect: [String]] = [.nginx: Array(names[1...3]), .ats: []]
-        #expect(names.filter { !Self.values($0, lines).isEmpty } == wanted[dialect] ?? names)
+        #expect(names.filter { !Self.values(of: $0, in: lines).isEmpty } == wanted[dialect] ?? names)
         // Three texts of a subject, of which each byte may be encoded, come on top.
         let size = lines.reduce(0) { $0 + $1.utf8.count + 2 } + 3 * 3 * ByteWriter.escapedLimit
         #expect(size <= kibibytes * 1024, "\(size)")
@@ -106,11 +106,11 @@ import Testing
         let grant = try #require(DeliveredGrant(token: token, cookie: cookie, headers: headers))
         let lines = Self.lines(session: SessionID(hexadecimal: String(repeating: "f", count: 32)), grant: grant)
         for name in ["CTA-Common-Access-Token", "Common-Access-Token", "X-Playgate-Grant"] {
-            #expect(Self.values(name, lines) == [token])
+            #expect(Self.values(of: name, in: lines) == [token])
         }
         let header = try #require(DeliveredGrant(token: "a", cookie: nil, headers: .standard))
-        #expect(Self.values("Set-Cookie", Self.lines(grant: header)).isEmpty)
-        #expect(Self.values("X-Playgate-Set-Cookie", Self.lines(grant: header)).isEmpty)
+        #expect(Self.values(of: "Set-Cookie", in: Self.lines(grant: header)).isEmpty)
+        #expect(Self.values(of: "X-Playgate-Set-Cookie", in: Self.lines(grant: header)).isEmpty)
     }
 
     @Test(arguments: [

@@ -34,14 +34,14 @@ import Testing
             for (number, viewer) in viewers.enumerated() {
                 let path = "/live/seg/\(number)"
                 for _ in 0..<2 {
-                    let answer = try proxy.get(path + viewer.query, viewer.headers)
+                    let answer = try proxy.get(path + viewer.query, headers: viewer.headers)
                     #expect(answer.status == 200, "\(edge) \(viewer.name)")
                 }
                 for stranger in Self.strangers {
-                    let answer = try proxy.get(path + stranger.query, stranger.headers)
+                    let answer = try proxy.get(path + stranger.query, headers: stranger.headers)
                     #expect([401, 403].contains(answer.status), "\(edge): \(stranger.name) after \(viewer.name)")
                 }
-                #expect(try proxy.get(path + viewer.query, viewer.headers).status == 200)
+                #expect(try proxy.get(path + viewer.query, headers: viewer.headers).status == 200)
             }
         }
     }
@@ -74,7 +74,7 @@ import Testing
             let token = try gate.token()
             // The client's own header field is not passed on.
             let forged = ["X-Playgate-Cache-Key": "GET gate/live/seg/1?token=\(token)"]
-            for _ in 0..<3 { #expect(try nginx.get("/live/seg/1?token=\(token)", forged).status == 200) }
+            for _ in 0..<3 { #expect(try nginx.get("/live/seg/1?token=\(token)", headers: forged).status == 200) }
             #expect(try gate.metric("playgate_edge_requests_total{edge=\"nginx\",status=\"200\"}") == 3)
         }
     }
@@ -89,13 +89,13 @@ import Testing
         let gone = GoneGate()
         try await edge.withGate(edge: ", cacheCeiling: 1s", replacing: edges, folder: folder) { (gate, proxy) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
-            for _ in 0..<3 { #expect(try proxy.get("/live/seg/1", cookie).status == 200) }
-            gone.keep(proxy, cookie)
+            for _ in 0..<3 { #expect(try proxy.get("/live/seg/1", headers: cookie).status == 200) }
+            gone.hold(proxy, cookie: cookie)
         }
         // The gate has stopped; the edge still runs.
         try await onThread {
             let (proxy, cookie) = try #require(gone.kept)
-            let status = { try proxy.get("/live/seg/1", cookie).status }
+            let status = { try proxy.get("/live/seg/1", headers: cookie).status }
             #expect(try eventually(within: 60) { try status() >= 500 })
             for _ in 0..<3 { #expect(try status() >= 500) }
         }
@@ -105,7 +105,7 @@ import Testing
     /// Keeps an edge running after its gate has stopped.
     private final class GoneGate: @unchecked Sendable {
         private(set) var kept: (proxy: RunningEdge, cookie: [String: String])?
-        func keep(_ proxy: RunningEdge, _ cookie: [String: String]) { kept = (proxy, cookie) }
+        func hold(_ proxy: RunningEdge, cookie: [String: String]) { kept = (proxy, cookie) }
         func release() { kept = nil }
     }
 }

@@ -16,8 +16,8 @@ struct GRPCCall {
 
     /// Calls a method at `unix:PATH` or `HOST:PORT`.
     init(
-        _ address: String,
-        _ message: [UInt8],
+        to address: String,
+        message: [UInt8],
         method: String = "envoy.service.auth.v3.Authorization/Check",
         options: [String] = ["--http2-prior-knowledge"],
         scheme: String = "http"
@@ -29,11 +29,11 @@ struct GRPCCall {
         let base = [
             "-s", "--noproxy", "*", "-D", folder.file("fields"), "-o", folder.file("body"), "-H",
             "Content-Type: application/grpc",
-            "-H", "TE: trailers", "--data-binary", "@\(try folder.write("frame", frame))", "--max-time", "20",
+            "-H", "TE: trailers", "--data-binary", "@\(try folder.write("frame", contents: frame))", "--max-time", "20",
         ]
         let socket = address.hasPrefix("unix:") ? ["--unix-socket", String(address.dropFirst(5))] : []
-        let place = socket.isEmpty ? address : "gate"
-        _ = try CommandRun(curl, base + socket + options + ["\(scheme)://\(place)/\(method)"])
+        let host = socket.isEmpty ? address : "gate"
+        _ = try CommandRun(curl, arguments: base + socket + options + ["\(scheme)://\(host)/\(method)"])
         let fields = ((try? folder.text("fields")) ?? "").split(whereSeparator: \.isNewline)
         status = fields.last { $0.lowercased().hasPrefix("grpc-status:") }
             .flatMap { Int($0.split(separator: " ").last ?? "") }
@@ -79,10 +79,10 @@ struct GRPCCall {
 
     /// Writes a message as Envoy does.
     private static func message(
-        _ target: String,
+        for target: String,
         method: String = "GET",
         host: String = "gate",
-        _ headers: [(String, String)] = [],
+        headers: [(String, String)] = [],
         raw: Bool = false
     ) -> [UInt8] {
         var writer = ProtobufWriter()
@@ -131,8 +131,8 @@ struct GRPCCall {
                     "\(row.method) /v1/check/envoy\(row.target) HTTP/1.1\r\nHost: gate\r\n\(fields)\r\n"
                 )
                 let expected = try connection.response(hasBody: row.method != "HEAD")
-                let message = Self.message(row.target, method: row.method, row.headers, raw: raw)
-                let call = try GRPCCall(gate.grpc, message)
+                let message = Self.message(for: row.target, method: row.method, headers: row.headers, raw: raw)
+                let call = try GRPCCall(to: gate.grpc, message: message)
                 let decision = try #require(try call.decision(), "\(row) \(call)")
                 let (code, status) = (expected.headers["x-playgate-code"] ?? "", UInt64(expected.status))
                 if status == 200 {
@@ -152,10 +152,10 @@ struct GRPCCall {
     @Test func `uses a token up, once for both listeners`() async throws {
         try await RunningGate.with(Self.configuration(Self.anyPort)) { (gate) throws in
             let token = try gate.token()
-            let message = Self.message("/live/tnt/a?token=\(token)")
-            #expect(try GRPCCall(gate.grpc, message).decision()?.code == 0)
-            #expect(try GRPCCall(gate.grpc, message).decision()?.body == "token_already_used\n")
-            let http = try HTTPConnection(gate.edge).request("GET", "/v1/check/envoy/live/tnt/a?token=\(token)")
+            let message = Self.message(for: "/live/tnt/a?token=\(token)")
+            #expect(try GRPCCall(to: gate.grpc, message: message).decision()?.code == 0)
+            #expect(try GRPCCall(to: gate.grpc, message: message).decision()?.body == "token_already_used\n")
+            let http = try HTTPConnection(gate.edge).request("GET", path: "/v1/check/envoy/live/tnt/a?token=\(token)")
             #expect(http.headers["x-playgate-code"] == "token_already_used")
             #expect(try gate.metric("playgate_edge_requests_total{edge=\"grpc\",status=\"200\"}") == 1)
         }
@@ -164,21 +164,24 @@ struct GRPCCall {
     /// An absent status would allow.
     @Test func `is denied if it cannot be read`() async throws {
         try await RunningGate.with(Self.configuration(Self.anyPort)) { (gate) throws in
-            let good = Self.message("/live/free/a")
+            let good = Self.message(for: "/live/free/a")
             let messages: [[UInt8]] = [
                 [], [0x0A, 0], Array("garbage".utf8), Array(good.dropLast()), good + good, [0, 0, 0, 0, 0, 0],
             ]
             for message in messages {
-                let call = try GRPCCall(gate.grpc, message)
+                let call = try GRPCCall(to: gate.grpc, message: message)
                 let decision = try #require(try call.decision(), "\(message) \(call)")
                 #expect(call.status == 0 && decision.code == 7 && decision.status == 403, "\(message) \(decision)")
                 #expect(decision.body == "edge_request_invalid\n", "\(message) \(decision)")
             }
             // Over the limit of a message, and no such method: errors of gRPC, which Envoy answers by status_on_error.
-            let large = Self.message("/live/free/a", [("a", String(repeating: "b", count: 200_000))])
-            let refused = try GRPCCall(gate.grpc, large)
+            let large = Self.message(for: "/live/free/a", headers: [("a", String(repeating: "b", count: 200_000))])
+            let refused = try GRPCCall(to: gate.grpc, message: large)
             #expect(refused.status != 0 && refused.message.isEmpty, "\(refused)")
-            #expect(try GRPCCall(gate.grpc, good, method: "envoy.service.auth.v3.Authorization/Open").status == 12)
+            #expect(
+                try GRPCCall(to: gate.grpc, message: good, method: "envoy.service.auth.v3.Authorization/Open").status
+                    == 12
+            )
         }
     }
 
@@ -188,9 +191,9 @@ struct GRPCCall {
         let more = ", trustLoopback: false"
         try await RunningGate.with(Self.configuration("{ listen: [\"\(socket)\", \"127.0.0.1:0\"] }", more: more)) {
             (gate) throws in
-            let free = Self.message("/live/free/a")
+            let free = Self.message(for: "/live/free/a")
             for address in gate.grpcAddresses {
-                let call = try GRPCCall(address, free)
+                let call = try GRPCCall(to: address, message: free)
                 if address.hasPrefix("unix:") {
                     #expect(try call.decision()?.code == 0)
                 } else {
@@ -206,16 +209,16 @@ struct GRPCCall {
             let method = "grpc.health.v1.Health/Check"
             let name = { (name: String) -> [UInt8] in [0x0A, UInt8(name.utf8.count)] + Array(name.utf8) }
             for service: [UInt8] in [[], name("envoy.service.auth.v3.Authorization")] {
-                let call = try GRPCCall(gate.grpc, service, method: method)
+                let call = try GRPCCall(to: gate.grpc, message: service, method: method)
                 #expect(call.status == 0 && call.message == [8, 1], "\(call)")
             }
-            #expect(try GRPCCall(gate.grpc, name("other"), method: method).status == 5)
-            #expect(try GRPCCall(gate.grpc, [0x0A, 9], method: method).status == 3)
-            #expect(try GRPCCall(gate.grpc, [], method: "grpc.health.v1.Health/Watch").status == 12)
+            #expect(try GRPCCall(to: gate.grpc, message: name("other"), method: method).status == 5)
+            #expect(try GRPCCall(to: gate.grpc, message: [0x0A, 9], method: method).status == 3)
+            #expect(try GRPCCall(to: gate.grpc, message: [], method: "grpc.health.v1.Health/Watch").status == 12)
             // The certificate of the issuer has expired.
             gate.now = gate.now.adding(seconds: 40 * 365 * 86_400)
-            #expect(try gate.admin("GET", "/readyz").status == 503)
-            #expect(try GRPCCall(gate.grpc, [], method: method).message == [8, 2])
+            #expect(try gate.admin("GET", path: "/readyz").status == 503)
+            #expect(try GRPCCall(to: gate.grpc, message: [], method: method).message == [8, 2])
         }
     }
 }

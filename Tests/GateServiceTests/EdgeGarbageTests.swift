@@ -46,7 +46,11 @@ import Testing
         for (number, answer) in Self.answers.enumerated() {
             let path = edge.asksOverTCP ? "" : folder.file("\(number).sock")
             let hex = answer.bytes.utf8.map { String(format: "%02x", $0) }.joined()
-            let gate = try Program(python, ["-c", Self.script, path, hex], log: folder.file("\(number).log"))
+            let gate = try Program(
+                python,
+                arguments: ["-c", Self.script, path, hex],
+                log: folder.file("\(number).log")
+            )
             var port = ""
             #expect(
                 eventually {
@@ -56,7 +60,12 @@ import Testing
             )
             // HAProxy waits for its whole time limit even if the connection ends.
             let options = RunningEdge.Options(isPatient: edge != .haproxy)
-            let proxy = try RunningEdge(edge, folder, gate: edge.asksOverTCP ? "127.0.0.1:\(port)" : path, options)
+            let proxy = try RunningEdge(
+                edge,
+                in: folder,
+                gate: edge.asksOverTCP ? "127.0.0.1:\(port)" : path,
+                options: options
+            )
             for target in ["/live/seg/1", "/live/free/1"] {
                 // Varnish closes the connection at bytes that are not HTTP.
                 let status = try HTTPConnection.unlessClosed { try proxy.get(target) }?.status

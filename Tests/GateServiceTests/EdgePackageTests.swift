@@ -32,7 +32,7 @@ import Testing
     }
 
     /// The places of a package in a target and in a cookie.
-    private static func places(_ package: String) -> [(target: String, cookie: String?)] {
+    private static func requests(_ package: String) -> [(target: String, cookie: String?)] {
         let attribute = "URISigningPackage=\(package)"
         return [
             ("/film/1.ts?\(attribute)", nil), ("/film/1.ts?x=1&\(attribute)", nil),
@@ -54,16 +54,16 @@ import Testing
             let packages = [try Self.start(gate, session: "a"), try Self.start(gate, session: "b")]
             #expect(packages[0] != packages[1])
             for package in packages {
-                for (target, cookie) in Self.places(package) {
-                    let answer = try proxy.get(target, cookie.map { ["Cookie": $0] } ?? [:])
+                for (target, cookie) in Self.requests(package) {
+                    let answer = try proxy.get(target, headers: cookie.map { ["Cookie": $0] } ?? [:])
                     let first = answer.body.split(separator: "\n").first
                     #expect(answer.status == 200 && first == "GET /film/1.ts", "\(target) \(answer)")
                     #expect(!answer.body.contains("URISigningPackage"), "\(target)")
                 }
             }
             // One entry of the cache for all packages, viewers and places.
-            let asked = Self.places("").count * packages.count
-            #expect(proxy.origin.requests == (edge.sharesContent ? 1 : asked))
+            let count = Self.requests("").count * packages.count
+            #expect(proxy.origin.requests == (edge.sharesContent ? 1 : count))
             let attribute = "URISigningPackage=\(packages[0])"
             let refused = [
                 "/film/1.ts", "/film/1.ts?\(attribute)x", "/film;\(attribute)x/1.ts", "/other;\(attribute)/1.ts",

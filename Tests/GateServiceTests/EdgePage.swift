@@ -49,7 +49,7 @@ struct EdgePage {
 
     /// Returns the block that is marked as `kind`, with these waits replaced for a patient edge.
     func block(_ kind: String, waiting waits: KeyValuePairs<String, String> = [:]) throws -> String {
-        try waiting(waits, in: try edge.block(kind, folder, gate: gate, origin: origin))
+        try waiting(waits, in: try edge.block(kind, in: folder, gate: gate, origin: origin))
     }
 
     /// Returns a text of the page with each of these waits replaced for a patient edge: on a busy machine, an edge may come to
@@ -82,7 +82,7 @@ struct EdgePage {
         let check = "        location = /_gate {\n"
         text = try inserting(text: manifests("nginx"), into: text, before: check)
         text = try inFolder(text)
-        let file = try folder.write("nginx.conf", text)
+        let file = try folder.write("nginx.conf", contents: text)
         return (["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")], address)
     }
 
@@ -124,7 +124,7 @@ struct EdgePage {
         guard !options.manifests.isEmpty else { return "" }
         let page = "docs/players-without-cookies.md"
         let port = options.manifests.split(separator: ":").last ?? ""
-        return try edge.block(kind, of: page, folder, gate: gate, origin: origin)
+        return try edge.block(kind, of: page, in: folder, gate: gate, origin: origin)
             .replacing("127.0.0.1:8082", with: options.manifests).replacing("\"8082\"", with: "\"\(port)\"")
     }
 
@@ -143,14 +143,14 @@ struct EdgePage {
         let site =
             options.port.map { printed.replacing("8088", with: "\($0)") } ?? "http:// {\n\tbind unix/\(socket)\n"
         text = text.replacing(printed, with: site)
-        let file = try folder.write("Caddyfile", text)
+        let file = try folder.write("Caddyfile", contents: text)
         return (["run", "--config", file, "--adapter", "caddyfile"], address)
     }
 
     private func haproxy() throws -> Start {
         try folder.write(
             "playgate.spoe",
-            try block("spoe", waiting: ["timeout processing 300ms": "timeout processing 10s"])
+            contents: try block("spoe", waiting: ["timeout processing 300ms": "timeout processing 10s"])
         )
         var text = try replaced(try block("haproxy"))
         let line = "    http-request set-pathq %[path]\n"
@@ -164,7 +164,7 @@ struct EdgePage {
             .replacing("bind 127.0.0.1:8088", with: "bind \(listener(unix: "unix@\(socket)"))")
             .replacing("log /dev/log local0 info", with: "log stdout format raw local0 info")
             .replacing("    user haproxy\n    group haproxy\n", with: "")
-        return (["-db", "-f", try folder.write("haproxy.cfg", text)], address)
+        return (["-db", "-f", try folder.write("haproxy.cfg", contents: text)], address)
     }
 
     private func varnish() throws -> Start {
@@ -177,10 +177,10 @@ struct EdgePage {
         if options.hasPackages { text = try inserting("vcl-package", into: text, after: line) }
         let first = "# Every answer may be read by the pages of this origin.\n"
         text = try inserting(text: manifests("vcl"), into: text, before: first)
-        let strip = try folder.write("playgate-strip.vcl", try EdgeProxy.file("examples/playgate-strip.vcl"))
+        let strip = try folder.write("playgate-strip.vcl", contents: try EdgeProxy.file("examples/playgate-strip.vcl"))
         let file = try folder.write(
             "playgate.vcl",
-            text.replacing("/etc/varnish/playgate-strip.vcl", with: strip)
+            contents: text.replacing("/etc/varnish/playgate-strip.vcl", with: strip)
         )
         let work = folder.file("varnish")
         let arguments = ["-F", "-j", "none", "-n", work, "-a", listener(unix: socket), "-f", file, "-s", "malloc,16m"]
@@ -207,7 +207,7 @@ struct EdgePage {
             options.port.map { players.replacing("8088", with: "\($0)") } ?? "{ pipe: { path: \(socket) } }"
         try #require(text.contains(players), "the page of Envoy listens in another way")
         let own = text.replacing(players, with: listener).replacing("port_value: 8089", with: "port_value: \(origin)")
-        let file = try folder.write("envoy.yaml", own)
+        let file = try folder.write("envoy.yaml", contents: own)
         return ["-c", file, "--concurrency", "\(workers)", "--disable-hot-restart", "--log-level", "warning"]
     }
 
@@ -221,8 +221,8 @@ struct EdgePage {
             let from = try #require(text.range(of: part.0)).lowerBound
             let to = try #require(text.range(of: part.1, range: from..<text.endIndex)).lowerBound
             // Whole lines.
-            let lineStart = { (place: String.Index) in
-                text[..<place].lastIndex(of: "\n").map(text.index(after:)) ?? place
+            let lineStart = { (index: String.Index) in
+                text[..<index].lastIndex(of: "\n").map(text.index(after:)) ?? index
             }
             let (start, end) = (lineStart(from), lineStart(to))
             return try text[..<start] + block(part.2) + text[end...]
@@ -232,7 +232,7 @@ struct EdgePage {
     private func trafficServer() throws -> Start {
         let port = try options.port ?? RunningEdge.freePort()
         // A folder of its own for each start: an instance that ends removes its copies of the plugins.
-        let server = try TrafficServerFolder(folder, "trafficserver-\(port)")
+        let server = try TrafficServerFolder(in: folder, name: "trafficserver-\(port)")
         var remap = try block(
             "remap",
             waiting: [
@@ -241,18 +241,18 @@ struct EdgePage {
             ]
         )
         remap = remap.replacing("/etc/trafficserver", with: "\(server.path)/etc")
-        try server.write("remap.config", remap)
+        try server.write("remap.config", contents: remap)
         let line = "local function cut(path) return path end\n"
         var script = try block("lua")
         try #require(script.contains(line))
         if options.hasSegments { script = script.replacing(line, with: try block("lua-segment")) }
-        try server.write("playgate.lua", script)
-        try server.write("playgate.config", try block("header-rewrite"))
-        try server.write("playgate-cors.config", try block("header-rewrite-cors"))
+        try server.write("playgate.lua", contents: script)
+        try server.write("playgate.config", contents: try block("header-rewrite"))
+        try server.write("playgate-cors.config", contents: try block("header-rewrite-cors"))
         let records =
             try block("records").replacing("STRING 8088", with: "STRING \(port):ip-in=127.0.0.1")
             + TrafficServerFolder.records
-        try server.write("records.config", records)
+        try server.write("records.config", contents: records)
         return (server.arguments, "127.0.0.1:\(port)")
     }
 }

@@ -130,7 +130,7 @@ enum EdgePageRules {
         try await edge.withGate(isOnPort: true) { (gate, proxy) throws in
             let token = try gate.token()
             for host in EdgePageRules.hosts {
-                let get = { try proxy.connect().request("GET", $0, host: host) }
+                let get = { try proxy.connect().request("GET", path: $0, host: host) }
                 let missing = try get("/live/seg/1")
                 #expect(
                     missing.status == 401 && missing.headers["x-playgate-code"] == "media_token_missing",
@@ -166,7 +166,7 @@ enum EdgePageRules {
                         ("-", "-"), ("_", "_"), (".", "."), ("_", "."), (".", "-"), ("!", "-"), ("~", "!"),
                     ] {
                         let field = "x\(first)PlayGate\(second)\(name)"
-                        let seen = try proxy.get(path, [field: "mine"])
+                        let seen = try proxy.get(path, headers: [field: "mine"])
                         #expect([200, 400, 403].contains(seen.status), "\(field) \(seen)")
                         #expect(!seen.body.contains("mine"), "\(field) \(seen)")
                     }
@@ -184,15 +184,15 @@ enum EdgePageRules {
 
     /// A gate whose answers have the largest heads: a resource with much text, and a grant with a long signature for all ways of delivery.
     private static func withLargeHeads(
-        _ edge: EdgeProxy,
-        _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
+        at edge: EdgeProxy,
+        body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
         let openssl = try #require(Program.installed("openssl"), "openssl is not installed: run scripts/setup test")
         let key = [
             "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:4096", "-out", folder.file("large.pem"),
         ]
-        try #require(try CommandRun(openssl, key).status == 0)
+        try #require(try CommandRun(openssl, arguments: key).status == 0)
         let more = """
             keys: { large: { private: { file: "\(folder.file("large.pem"))" }, algorithm: PS256 } }
             grants:
@@ -218,7 +218,7 @@ enum EdgePageRules {
     /// A token that was consumed for nothing is the worst answer of all: the viewer cannot play, nor try again.
     @Test(arguments: EdgeProxy.deciding)
     func `passes on the largest heads`(edge: EdgeProxy) async throws {
-        try await Self.withLargeHeads(edge) { (gate, proxy) throws in
+        try await Self.withLargeHeads(at: edge) { (gate, proxy) throws in
             // Traffic Server's own plugin for scripts reads 2 KiB of a path: longer ones are refused before a token is consumed.
             let isCut = edge == .trafficserver
             if isCut {
@@ -229,7 +229,7 @@ enum EdgePageRules {
             for (index, path) in ["/live/asset/a.m3u8", "/live/asset/\(file).m3u8"].enumerated() {
                 let token = try gate.token(GateSample.claims(resource: Self.asset, session: "viewer-\(index)"))
                 let cookie = ["Cookie": "media-token=\(token)"]
-                let played = try proxy.get(path, cookie)
+                let played = try proxy.get(path, headers: cookie)
                 #expect(
                     played.status == 200 && played.body.hasPrefix("GET \(path)\n"),
                     "\(path.count) \(played.status) \(played.fields)"
@@ -237,7 +237,7 @@ enum EdgePageRules {
                 if edge.deliversGrants {
                     #expect(played.values("Set-Cookie").contains { $0.count > 900 }, "\(played.fields)")
                 }
-                let again = try proxy.get(path, cookie)
+                let again = try proxy.get(path, headers: cookie)
                 #expect(
                     again.status == 403 && again.headers["x-playgate-code"] == "token_already_used",
                     "\(again.status) \(again.fields)"

@@ -24,26 +24,26 @@ import struct HTTPServer.HTTPFields
         "Access-Control-Allow-Origin": "https://player.example", "Access-Control-Allow-Credentials": "true",
     ]
 
-    private static func expect(_ fields: [String: String], of answer: HTTPConnection.Response, _ what: String) {
+    private static func expect(_ fields: [String: String], of answer: HTTPConnection.Response, comment what: String) {
         for (name, value) in fields { #expect(answer.values(name) == [value], "\(what): \(name) \(answer.fields)") }
     }
 
     @Test(arguments: EdgeProxy.deciding)
     func `gets its preflights answered without a token`(edge: EdgeProxy) async throws {
         try await edge.withGate { (gate, proxy) throws in
-            let asked = [
+            let preflight = [
                 "Origin": "https://player.example", "Access-Control-Request-Method": "GET",
                 "Access-Control-Request-Headers": "cta-common-access-token",
             ]
             for path in ["/live/tnt/a.m3u8", "/live/seg/1", "/live/none"] {
-                let answer = try proxy.connect().request("OPTIONS", path, headers: asked)
+                let answer = try proxy.connect().request("OPTIONS", path: path, headers: preflight)
                 #expect(answer.status == 204, "\(answer)")
-                Self.expect(Self.cors, of: answer, path)
+                Self.expect(Self.cors, of: answer, comment: path)
                 let preflight = [
                     "Access-Control-Allow-Methods": "GET, HEAD", "Access-Control-Max-Age": "7200",
                     "Access-Control-Allow-Headers": "Range, X-Media-Token, CTA-Common-Access-Token",
                 ]
-                Self.expect(preflight, of: answer, path)
+                Self.expect(preflight, of: answer, comment: path)
             }
             #expect(proxy.origin.requests == 0)
             for status in [200, 401, 403] {
@@ -59,9 +59,9 @@ import struct HTTPServer.HTTPFields
             let token = try gate.token()
             let origin = ["Origin": "https://player.example"]
             for path in ["/live/seg/1", "/live/seg/hostile", "/live/free/hostile"] {
-                let answer = try proxy.get("\(path)?token=\(token)", origin)
+                let answer = try proxy.get("\(path)?token=\(token)", headers: origin)
                 #expect(answer.status == 200)
-                Self.expect(Self.cors.merging(Self.exposed) { $1 }, of: answer, path)
+                Self.expect(Self.cors.merging(Self.exposed) { $1 }, of: answer, comment: path)
                 let kept = answer.values("Cache-Control").joined(separator: ", ")
                 #expect(
                     kept.hasPrefix("private, ") && !kept.contains("public") && !kept.contains("s-maxage"),
@@ -73,9 +73,9 @@ import struct HTTPServer.HTTPFields
                 #expect(answer.values("Set-Cookie").isEmpty && answer.values("Expires").isEmpty, "\(answer.fields)")
             }
             for path in ["/live/seg/1", "/live/seg/1?token=x", "/live/none"] {
-                let answer = try proxy.get(path, origin)
+                let answer = try proxy.get(path, headers: origin)
                 #expect([401, 403, 404].contains(answer.status))
-                Self.expect(Self.cors.merging(Self.exposed) { $1 }, of: answer, path)
+                Self.expect(Self.cors.merging(Self.exposed) { $1 }, of: answer, comment: path)
                 #expect(answer.values("X-Playgate-Code").count == 1 && answer.values("X-Playgate-Trace").count == 1)
                 #expect(answer.values("Cache-Control") == ["no-store"], "\(answer.fields)")
             }
@@ -85,26 +85,30 @@ import struct HTTPServer.HTTPFields
     @Test(arguments: EdgeProxy.deciding)
     func `may ask for a head or a range first, and reload, without losing its token`(edge: EdgeProxy) async throws {
         try await edge.withGate { (gate, proxy) throws in
-            for shown in [{ ("?token=\($0)", [:]) }, { ("", ["Cookie": "media-token=\($0)"]) }] as [Shown] {
-                let (query, headers) = shown(try gate.token(GateSample.claims(session: UUID().uuidString)))
+            for presentation in [{ ("?token=\($0)", [:]) }, { ("", ["Cookie": "media-token=\($0)"]) }] as [Presentation]
+            {
+                let (query, headers) = presentation(try gate.token(GateSample.claims(session: UUID().uuidString)))
                 let target = "/live/tnt/master.m3u8\(query)"
                 for _ in 0..<2 {
-                    #expect(try proxy.connect().request("HEAD", target, headers: headers).status == 200)
-                    let part = try proxy.get(target, headers.merging(["Range": "bytes=0-1"]) { $1 })
+                    #expect(try proxy.connect().request("HEAD", path: target, headers: headers).status == 200)
+                    let part = try proxy.get(target, headers: headers.merging(["Range": "bytes=0-1"]) { $1 })
                     #expect(part.status == 403 && part.headers["x-playgate-code"] == "range_not_permitted", "\(part)")
                 }
                 // A range that is the whole is a start.
-                let whole = try proxy.get(target, headers.merging(["Range": "bytes=0-"]) { $1 })
+                let whole = try proxy.get(target, headers: headers.merging(["Range": "bytes=0-"]) { $1 })
                 #expect([200, 206].contains(whole.status), "\(whole)")
-                let again = try proxy.get(target, headers)
+                let again = try proxy.get(target, headers: headers)
                 #expect(again.status == 403 && again.headers["x-playgate-code"] == "token_already_used", "\(again)")
-                let segment = try proxy.get("/live/seg/1\(query)", headers.merging(["Range": "bytes=0-1"]) { $1 })
+                let segment = try proxy.get(
+                    "/live/seg/1\(query)",
+                    headers: headers.merging(["Range": "bytes=0-1"]) { $1 }
+                )
                 #expect([200, 206].contains(segment.status), "\(segment)")
             }
         }
     }
 
-    private typealias Shown = (String) -> (String, [String: String])
+    private typealias Presentation = (String) -> (String, [String: String])
 
     /// The second viewer of a segment costs the origin nothing, wherever the two show their tokens.
     @Test(arguments: EdgeProxy.deciding.filter(\.sharesContent), [nil, "~cat="])
@@ -125,7 +129,7 @@ import struct HTTPServer.HTTPFields
                     ]
                 }
                 for (target, headers) in requests {
-                    let answer = try proxy.get(target, headers)
+                    let answer = try proxy.get(target, headers: headers)
                     #expect(answer.status == 200, "\(target.prefix(20)) \(answer)")
                     bodies.insert(answer.body)
                 }
@@ -156,7 +160,7 @@ import struct HTTPServer.HTTPFields
                 ("/live/seg/~cat=\(safe)/5", [:]), ("/%7Ecat=\(safe)/live/seg/6", [:]),
                 ("/live/%7ecat=\(safe)/seg/7", [:]),
             ] {
-                let answer = try proxy.get(target, headers)
+                let answer = try proxy.get(target, headers: headers)
                 #expect(answer.status == 200, "\(target.prefix(20)) \(answer)")
                 bodies += answer.body
             }
@@ -166,7 +170,7 @@ import struct HTTPServer.HTTPFields
                 "/live/none/~cat=\(safe)/a?token=\(token)",
                 "/live/seg/\(String(repeating: "a", count: 9000))?token=\(token)",
             ] {
-                _ = try? proxy.get(target, ["X-Media-Token": token])
+                _ = try? proxy.get(target, headers: ["X-Media-Token": token])
             }
             #expect(!bodies.contains(token.prefix(30)) && !bodies.contains(safe.prefix(30)))
             proxy.stop()
@@ -190,7 +194,7 @@ import struct HTTPServer.HTTPFields
                 "X-Media-Token": try gate.token(), "Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c",
                 "HTTP2-Settings": "AAMAAABkAARAAAAAAAIAAAAA",
             ]
-            let answer = try proxy.get("/live/seg/1", headers)
+            let answer = try proxy.get("/live/seg/1", headers: headers)
             #expect(answer.status == 200 && !answer.body.lowercased().contains("h2c"), "\(answer)")
             #expect(!answer.body.lowercased().contains("http2-settings:"), "\(answer)")
         }
@@ -201,14 +205,19 @@ import struct HTTPServer.HTTPFields
     func `has its token in no log if the gate is away`(edge: EdgeProxy) async throws {
         let folder = try TemporaryFolder()
         let options = RunningEdge.Options(isPatient: false, hasSegments: true)
-        let proxy = try RunningEdge(edge, folder, gate: edge.asksOverTCP ? "127.0.0.1:1" : folder.file("none"), options)
+        let proxy = try RunningEdge(
+            edge,
+            in: folder,
+            gate: edge.asksOverTCP ? "127.0.0.1:1" : folder.file("none"),
+            options: options
+        )
         let token = "2D3RhEOhAQWhBFBncm9zc2VuIHNlc2FtZQ"
         for target in [
             "/live/seg/1?token=\(token)", "/~cat=\(token)/live/seg/2", "/live/~cat=\(token)/a?token=\(token)",
             "/%7Ecat=\(token)/live/seg/2", "/live/%7ecat=\(token)/a",
         ] {
             let headers = ["X-Media-Token": token, "CTA-Common-Access-Token": token, "Cookie": "media-token=\(token)"]
-            let answer = try proxy.get(target, headers)
+            let answer = try proxy.get(target, headers: headers)
             #expect([500, 502, 503, 504].contains(answer.status), "\(answer)")
             #expect(answer.values("Access-Control-Allow-Origin") == ["https://player.example"], "\(answer.fields)")
         }
@@ -222,7 +231,7 @@ import struct HTTPServer.HTTPFields
         let folder = try TemporaryFolder()
         let path = edge.asksOverTCP ? nil : folder.file("edge.sock")
         let gate = try GrantingGate(path, isOffload: edge == .haproxy)
-        let proxy = try RunningEdge(edge, folder, gate: path ?? "127.0.0.1:\(gate.port)")
+        let proxy = try RunningEdge(edge, in: folder, gate: path ?? "127.0.0.1:\(gate.port)")
         for round in 0..<2 {
             for target in ["/live/renew/1", "/live/renew/hostile"] {
                 let answer = try proxy.get(target)
@@ -247,11 +256,11 @@ import struct HTTPServer.HTTPFields
         let gate = try GrantingGate(folder.file("edge.sock"), isOffload: false)
         // A socket of the system has no address for Caddy to trust.
         let options = RunningEdge.Options(hasBalancer: true, port: try RunningEdge.freePort())
-        let proxy = try RunningEdge(.caddy, folder, gate: folder.file("edge.sock"), options)
+        let proxy = try RunningEdge(.caddy, in: folder, gate: folder.file("edge.sock"), options: options)
         let balancer = [
             "X-Forwarded-For": "6.6.6.6, 203.0.113.9", "X-Forwarded-Host": "evil", "X-Forwarded-Proto": "https",
         ]
-        #expect(try proxy.get("/live/seg/1", balancer).status == 200)
+        #expect(try proxy.get("/live/seg/1", headers: balancer).status == 200)
         let head = try #require(gate.checks.first)
         let networks = [IPNetwork("10.0.0.0/8"), IPNetwork("127.0.0.0/8")].compactMap { $0 }
         let lines = head.headers["x-forwarded-for"].map { $0[...] }
@@ -266,7 +275,7 @@ import struct HTTPServer.HTTPFields
         let folder = try TemporaryFolder()
         let path = edge.asksOverTCP ? nil : folder.file("edge.sock")
         let gate = try GrantingGate(path, isOffload: edge == .haproxy)
-        let proxy = try RunningEdge(edge, folder, gate: path ?? "127.0.0.1:\(gate.port)")
+        let proxy = try RunningEdge(edge, in: folder, gate: path ?? "127.0.0.1:\(gate.port)")
         let spoofed = [
             "X-Original-URL": "ftp://evil/live/seg/1", "X-Original-Scheme": "ftp", "X-Original-Host": "evil",
             "X-Original-Client": "6.6.6.6", "X-Forwarded-Proto": "ftp", "X-Forwarded-Host": "evil",
@@ -275,15 +284,15 @@ import struct HTTPServer.HTTPFields
             "X-Original-Client-Key": "MAEF", "X-Original-ASN": "666", "X-Original-Geo": "XX",
             "X-Original-Position": "66,66", "User-Agent": "Player/1.0",
         ]
-        #expect(try proxy.get("/live/seg/1?a=b", spoofed).status == 200)
+        #expect(try proxy.get("/live/seg/1?a=b", headers: spoofed).status == 200)
         let head = try #require(gate.checks.first)
         let dialect = try #require(EdgeDialect(rawValue: edge.dialect))
         let fields = HTTPFields(head.headers)
         let (target, sources) = ("/live/seg/1?a=b"[...], TokenSources(tokens: [], grants: []))
-        let reader = EdgeFieldReader(dialect.row, sources)
-        let found = EdgeFields(fields, reader.names)
+        let reader = EdgeFieldReader(row: dialect.row, sources: sources)
+        let found = EdgeFields(fields, names: reader.names)
         let parsed = try #require(ParsedTarget(target))
-        let report = EdgeFieldReport(found, parsed, sentTarget: target, reader)
+        let report = EdgeFieldReport(fields: found, target: parsed, sentTarget: target, reader: reader)
         let authority = found.value(.host).flatMap { URIAuthority($0) }
         let origin: (scheme: RequestURI.Scheme?, authority: URIAuthority?) =
             switch report.origin(authority) {

@@ -20,7 +20,7 @@ import Testing
 
     private static func check(_ target: String, on connection: HTTPConnection) throws -> Int {
         let headers = ["X-Forwarded-Uri": target, "X-Forwarded-Method": "GET"]
-        return try connection.request("GET", "/v1/check/forward", headers: headers).status
+        return try connection.request("GET", path: "/v1/check/forward", headers: headers).status
     }
 
     @Test(.needsOpenFiles(14_000))
@@ -29,7 +29,7 @@ import Testing
         let folder = try TemporaryFolder()
         let limits = ", limits: { connections: 12000, requestTimeout: 20s, idleTimeout: 10m }"
         let address = "unix:\(folder.file("edge.sock"))"
-        let gate = try ServedGate(folder, Self.configuration("\"\(address)\"", more: limits))
+        let gate = try ServedGate(in: folder, configuration: Self.configuration("\"\(address)\"", more: limits))
         let target = "/live/seg/1?token=\(try await mint(1)[0])"
         try await onThread {
             let first = try HTTPConnection(address)
@@ -67,8 +67,8 @@ import Testing
         // Beside the inherited socket there may be others.
         let other = "unix:\(folder.file("other.sock"))"
         let configuration = Self.configuration("[\"fd:3\", \"\(other)\"]")
-        let gate = Mutex(try ServedGate(folder, configuration, keeping: socket.descriptor))
-        let nginx = try RunningEdge(.nginx, folder, gate: path)
+        let gate = Mutex(try ServedGate(in: folder, configuration: configuration, keeping: socket.descriptor))
+        let nginx = try RunningEdge(.nginx, in: folder, gate: path)
         let address = nginx.address
         let token = try await mint(1)[0]
         let record = LoadRecord()
@@ -82,7 +82,7 @@ import Testing
                             while !record.isOver {
                                 number += 1
                                 let path = "/live/seg/\(part)-\(number)?token=\(token)"
-                                let status = try connection.request("GET", path).status
+                                let status = try connection.request("GET", path: path).status
                                 record.add(status)
                             }
                         }
@@ -98,7 +98,7 @@ import Testing
                 let old = gate.withLock { $0 }
                 old.program.signal(SIGTERM)
                 #expect(try old.program.waitUntilExit() == 0)
-                let next = try ServedGate(folder, configuration, keeping: socket.descriptor)
+                let next = try ServedGate(in: folder, configuration: configuration, keeping: socket.descriptor)
                 gate.withLock { $0 = next }
             }
             // It may listen there a little later.

@@ -55,7 +55,7 @@ enum EdgeProxy: String, CaseIterable {
     func block(
         _ kind: String,
         of name: String? = nil,
-        _ folder: TemporaryFolder,
+        in folder: TemporaryFolder,
         gate: String,
         origin: Int
     ) throws -> String {
@@ -138,10 +138,10 @@ extension EdgeProxy {
             """,
             catalogue: catalogue
         )
-        if decidesInside { configuration = NginxModule.configuration(configuration, folder) }
+        if decidesInside { configuration = NginxModule.configuration(configuration, in: folder) }
         try await RunningGate.with(configuration) { (gate) throws in
             let address = asksOverTCP ? gate.edge : folder.file(asksOverHTTP ? "edge.sock" : "grpc.sock")
-            if decidesInside { try NginxModule.follow(gate, folder) }
+            if decidesInside { try NginxModule.follow(gate, in: folder) }
             let options = RunningEdge.Options(
                 hasSegments: segment != nil || !more.isEmpty,
                 tokenSegment: segment,
@@ -152,7 +152,7 @@ extension EdgeProxy {
                 origin: origin,
                 manifests: gate.manifests
             )
-            try body(gate, try RunningEdge(self, folder, gate: address, options))
+            try body(gate, try RunningEdge(self, in: folder, gate: address, options: options))
         }
     }
 
@@ -202,13 +202,13 @@ final class RunningEdge {
     /// - Parameters:
     ///   - gate: The gate's socket path or address.
     ///   - options: The differences from the page.
-    init(_ edge: EdgeProxy, _ folder: TemporaryFolder, gate: String, _ options: Options = Options()) throws {
+    init(_ edge: EdgeProxy, in folder: TemporaryFolder, gate: String, options: Options = Options()) throws {
         origin = try options.origin ?? RecordingOrigin()
         self.folder = folder
         let executable = try #require(edge.executable, "\(edge) is not installed: run scripts/setup test")
         let page = EdgePage(edge: edge, folder: folder, gate: gate, origin: origin.port, options: options)
         let start = try page.start()
-        let program = try Program(executable, start.arguments, log: folder.file("\(edge).log"))
+        let program = try Program(executable, arguments: start.arguments, log: folder.file("\(edge).log"))
         (self.program, address) = (program, start.address)
         // Varnish compiles its configuration first.
         #expect(eventually(within: 120) { page.isUp(start.address) || !program.isRunning })
@@ -240,7 +240,7 @@ final class RunningEdge {
 
     func connect() throws -> HTTPConnection { try HTTPConnection(address) }
 
-    func get(_ target: String, _ headers: [String: String] = [:]) throws -> HTTPConnection.Response {
-        try connect().request("GET", target, headers: headers)
+    func get(_ target: String, headers: [String: String] = [:]) throws -> HTTPConnection.Response {
+        try connect().request("GET", path: target, headers: headers)
     }
 }

@@ -23,19 +23,19 @@ import Testing
             for (first, second) in [("-", "-"), ("_", "_"), (".", "."), ("-", "_"), ("_", "-"), (".", "-")] {
                 var headers = spoofed
                 for name in Self.answered { headers["X\(first)Playgate\(second)\(name)"] = "mine" }
-                #expect(try proxy.get("/live/tnt/a.m3u8", headers).status == 401)
-                let seen = try proxy.get("/live/free/a", headers)
+                #expect(try proxy.get("/live/tnt/a.m3u8", headers: headers).status == 401)
+                let seen = try proxy.get("/live/free/a", headers: headers)
                 #expect(seen.status == 200 && !seen.body.contains("mine"), "\(first)\(second) \(seen)")
             }
-            #expect(try proxy.get("/live/none", spoofed).status == (edge.hasFullStatus ? 404 : 403))
-            let played = try proxy.get("/live/tnt/a.m3u8?token=\(try gate.token())&x=y", spoofed)
+            #expect(try proxy.get("/live/none", headers: spoofed).status == (edge.hasFullStatus ? 404 : 403))
+            let played = try proxy.get("/live/tnt/a.m3u8?token=\(try gate.token())&x=y", headers: spoofed)
             let lines = played.body.split(separator: "\n")
             // The origin gets the path only, and never the token.
             #expect(played.status == 200 && lines.first == "GET /live/tnt/a.m3u8", "\(played)")
             #expect(!lines.contains { $0.hasPrefix("cookie:") }, "\(played)")
             let named = lines.filter { $0.replacing("_", with: "-").replacing(".", with: "-").hasPrefix("x-playgate") }
             #expect(named == (edge.namesMVPD ? ["x-playgate-mvpd: SandboxMVPD"] : []), "\(played)")
-            let free = try proxy.get("/live/free/a", ["X-Playgate-MVPD": "mine"])
+            let free = try proxy.get("/live/free/a", headers: ["X-Playgate-MVPD": "mine"])
             #expect(free.status == 200 && !free.body.contains("mine"), "\(free)")
             #expect(proxy.origin.requests <= 8)
         }
@@ -66,7 +66,10 @@ import Testing
                 ("/live/tnt%2fy?token=\(first)", nil, 403, 404, "invalid_path"),
             ]
             for row in rows {
-                let answer = try proxy.get(row.target, row.cookie.map { ["Cookie": "media-token=\($0)"] } ?? [:])
+                let answer = try proxy.get(
+                    row.target,
+                    headers: row.cookie.map { ["Cookie": "media-token=\($0)"] } ?? [:]
+                )
                 #expect(answer.status == (edge.hasFullStatus ? row.full : row.status), "\(row.code) \(answer)")
                 #expect(answer.headers["x-playgate-code"] == row.code, "\(answer)")
                 #expect(answer.headers["x-playgate-trace"]?.count == 32, "\(answer)")
@@ -94,11 +97,11 @@ import Testing
             """
         for mode in ["closed", "listen"] {
             let path = edge.asksOverTCP ? "" : folder.file("\(mode).sock")
-            let gate = try Program(python, ["-c", script, path, mode], log: folder.file("\(mode).log"))
+            let gate = try Program(python, arguments: ["-c", script, path, mode], log: folder.file("\(mode).log"))
             #expect(eventually { gate.output.contains(mode == "listen" ? "ready" : "bound") })
             let port = gate.output.split(separator: "\n").first?.filter(\.isNumber) ?? ""
             let address = edge.asksOverTCP ? "127.0.0.1:\(port)" : path
-            let proxy = try RunningEdge(edge, folder, gate: address, RunningEdge.Options(isPatient: false))
+            let proxy = try RunningEdge(edge, in: folder, gate: address, options: RunningEdge.Options(isPatient: false))
             for target in ["/live/seg/1", "/live/free/1", "/live/tnt/1?token=abc"] {
                 // The pages configure about half a second. By default most edges wait longer than this client.
                 let answer = try proxy.get(target)
@@ -126,14 +129,14 @@ import Testing
         try await edge.withGate { (gate, proxy) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
             for _ in 0..<3 {
-                #expect(try proxy.get("/live/seg/1", cookie).status == 200)
+                #expect(try proxy.get("/live/seg/1", headers: cookie).status == 200)
                 #expect(try proxy.get("/live/seg/1").status == 401)
-                #expect(try proxy.get("/live/seg/1", ["Cookie": "media-token=x"]).status == 403)
+                #expect(try proxy.get("/live/seg/1", headers: ["Cookie": "media-token=x"]).status == 403)
                 #expect(try proxy.get("/live/seg/1?token=x").status == 403)
-                #expect(try proxy.get("/live/tnt/1", ["Cookie": "media-token=x"]).status == 403)
-                #expect(try proxy.get("/live/none", cookie).status == (edge.hasFullStatus ? 404 : 403))
+                #expect(try proxy.get("/live/tnt/1", headers: ["Cookie": "media-token=x"]).status == 403)
+                #expect(try proxy.get("/live/none", headers: cookie).status == (edge.hasFullStatus ? 404 : 403))
                 #expect(try proxy.get("/live/free/1").status == 200)
-                #expect(try proxy.get("/live/seg/1/../../none", cookie).status != 200)
+                #expect(try proxy.get("/live/seg/1/../../none", headers: cookie).status != 200)
             }
         }
     }
@@ -156,7 +159,7 @@ import Testing
             var connection = try proxy.connect()
             for _ in 0..<Self.targets {
                 let (target, headers) = requests.next()
-                let request = { try connection.request("GET", target, headers: headers) }
+                let request = { try connection.request("GET", path: target, headers: headers) }
                 guard let answer = try HTTPConnection.unlessClosed(request) else {
                     connection = try proxy.connect()
                     continue

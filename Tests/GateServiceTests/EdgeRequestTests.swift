@@ -20,12 +20,12 @@ import Testing
 
     /// Sends a check in a dialect.
     private static func check(
-        _ gate: RunningGate,
-        _ dialect: String,
-        _ target: String,
+        by gate: RunningGate,
+        in dialect: String,
+        target: String,
         method: String = "GET",
         host: String? = "live.example.com",
-        _ headers: [String: String] = [:]
+        headers: [String: String] = [:]
     ) throws -> HTTPConnection.Response {
         var headers = headers
         let connection = try HTTPConnection(gate.edge)
@@ -36,12 +36,12 @@ import Testing
             headers["\(prefix)-Method"] = method
             if let host { headers["\(prefix)-Host"] = host }
             if dialect == "nginx", let range = headers["Range"] { headers["X-Original-Range"] = range }
-            return try connection.request("GET", "/v1/check/\(dialect)", headers: headers)
+            return try connection.request("GET", path: "/v1/check/\(dialect)", headers: headers)
         default:
             if dialect == "ats", let host { headers["X-Forwarded-Host"] = host }
             try connection.sendRequest(
                 method,
-                "/v1/check/\(dialect)\(target)",
+                path: "/v1/check/\(dialect)\(target)",
                 headers: headers,
                 host: dialect == "envoy" ? host ?? "" : "gate"
             )
@@ -59,19 +59,20 @@ import Testing
             let token = try gate.token()
             for path in ["/live/seg/a", "/live/free/a", "/live/tnt/a"] {
                 for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE", "PROPFIND", "TRACE"] {
-                    let answer = try Self.check(gate, dialect, "\(path)?token=\(token)", method: method)
+                    let answer = try Self.check(by: gate, in: dialect, target: "\(path)?token=\(token)", method: method)
                     #expect(answer.status == 403, "\(method) \(path)")
                     #expect(answer.headers["x-playgate-code"] == "method_not_permitted", "\(method) \(path)")
                     #expect(answer.headers["x-playgate-status"] == "405")
                 }
             }
             for (method, status) in [("GET", 200), ("POST", 200), ("OPTIONS", 200), ("HEAD", 403), ("PURGE", 403)] {
-                let answer = try Self.check(gate, dialect, "/licence/a?token=\(token)", method: method)
+                let answer = try Self.check(by: gate, in: dialect, target: "/licence/a?token=\(token)", method: method)
                 #expect(answer.status == status, "\(method)")
             }
             // No check has consumed the token.
             #expect(
-                try Self.check(gate, dialect, "/live/tnt/a?token=\(token)").headers["x-playgate-code"] == "verified"
+                try Self.check(by: gate, in: dialect, target: "/live/tnt/a?token=\(token)").headers["x-playgate-code"]
+                    == "verified"
             )
         }
     }
@@ -81,28 +82,35 @@ import Testing
             let token = try gate.token()
             let target = "/live/tnt/master.m3u8?token=\(token)"
             for _ in 0..<2 {
-                let head = try Self.check(gate, dialect, target, method: "HEAD")
+                let head = try Self.check(by: gate, in: dialect, target: target, method: "HEAD")
                 #expect(head.status == 200 && head.headers["x-playgate-code"] == "probe", "\(head)")
                 #expect(head.headers["cache-control"] == "no-store")
                 for range in ["bytes=0-1", "bytes=0-0", "bytes=1-", "bytes=-5", "bytes=0-,0-1", "x", "bytes = 0-"] {
-                    let part = try Self.check(gate, dialect, target, ["Range": range])
+                    let part = try Self.check(by: gate, in: dialect, target: target, headers: ["Range": range])
                     #expect(part.status == 403, "\(range)")
                     #expect(part.headers["x-playgate-code"] == "range_not_permitted", "\(range)")
                 }
             }
-            #expect(try Self.check(gate, dialect, target).headers["x-playgate-code"] == "verified")
-            #expect(try Self.check(gate, dialect, target).headers["x-playgate-code"] == "token_already_used")
+            #expect(try Self.check(by: gate, in: dialect, target: target).headers["x-playgate-code"] == "verified")
+            #expect(
+                try Self.check(by: gate, in: dialect, target: target).headers["x-playgate-code"] == "token_already_used"
+            )
             // A request for the whole file is a playback, also as a range.
             let whole = "/live/tnt/b?token=\(try gate.token(GateSample.claims(session: "other")))"
-            let first = try Self.check(gate, dialect, whole, ["Range": "bytes=0-"])
+            let first = try Self.check(by: gate, in: dialect, target: whole, headers: ["Range": "bytes=0-"])
             #expect(first.headers["x-playgate-code"] == "verified")
-            let second = try Self.check(gate, dialect, whole, ["Range": "bytes=0-"])
+            let second = try Self.check(by: gate, in: dialect, target: whole, headers: ["Range": "bytes=0-"])
             #expect(second.headers["x-playgate-code"] == "token_already_used")
             // Segments may be requested in parts, any number of times.
-            let segment = try Self.check(gate, dialect, "/live/seg/1?token=\(token)", ["Range": "bytes=5-9"])
+            let segment = try Self.check(
+                by: gate,
+                in: dialect,
+                target: "/live/seg/1?token=\(token)",
+                headers: ["Range": "bytes=5-9"]
+            )
             #expect(segment.headers["x-playgate-code"] == "within_ttl")
             // A probe needs a valid token.
-            let bad = try Self.check(gate, dialect, "/live/tnt/a?token=x", method: "HEAD")
+            let bad = try Self.check(by: gate, in: dialect, target: "/live/tnt/a?token=x", method: "HEAD")
             #expect(bad.status == 403 && bad.headers["x-playgate-code"] == "invalid_base64")
         }
     }
@@ -130,7 +138,7 @@ import Testing
                 ("/live/free/a", nil, "host_missing"),
             ]
             for row in rows where row.host != nil || dialect != "envoy" {
-                let answer = try Self.check(gate, dialect, "\(row.path)?token=\(token)", host: row.host)
+                let answer = try Self.check(by: gate, in: dialect, target: "\(row.path)?token=\(token)", host: row.host)
                 #expect(answer.headers["x-playgate-code"] == row.code, "\(row)")
             }
             if dialect == "nginx" || dialect == "forward" {
@@ -147,10 +155,12 @@ import Testing
             // A player backend sends the host too.
             for (host, status) in [(",\"host\":\"live.example.com\"", 200), (",\"host\":\"x\"", 403), ("", 403)] {
                 let body = "{\"path\":\"/vod/a\"\(host),\"token\":\"\(token)\"}"
-                #expect(try gate.post("/v1/playback", body).status == status, "\(host)")
+                #expect(try gate.post("/v1/playback", body: body).status == status, "\(host)")
             }
-            #expect(try gate.post("/v1/playback", "{\"path\":\"/vod/a\"}").code == "host_missing")
-            #expect(try gate.post("/v1/playback", "{\"media\":\"tnt\",\"host\":\"a b\"}").code == "invalid_request")
+            #expect(try gate.post("/v1/playback", body: "{\"path\":\"/vod/a\"}").code == "host_missing")
+            #expect(
+                try gate.post("/v1/playback", body: "{\"media\":\"tnt\",\"host\":\"a b\"}").code == "invalid_request"
+            )
         }
     }
 
@@ -174,13 +184,13 @@ import Testing
         let configuration = Self.configuration(tokens: "{ query: token }, { segment: \"t=\" }")
         try await RunningGate.with(configuration) { (gate) throws in
             for target in Self.displaced {
-                let answer = try Self.check(gate, dialect, target)
+                let answer = try Self.check(by: gate, in: dialect, target: target)
                 #expect(answer.headers["x-playgate-code"] == "invalid_path", "\(target) \(answer.headers)")
                 #expect(answer.status == 403)
             }
             // Some request lines do not transport bytes beyond ASCII.
             if dialect == "nginx" || dialect == "forward" {
-                let answer = try Self.check(gate, dialect, "/live/free/t=\u{301}/a")
+                let answer = try Self.check(by: gate, in: dialect, target: "/live/free/t=\u{301}/a")
                 #expect(answer.headers["x-playgate-code"] == "invalid_path")
             }
             let token = try gate.token().replacing("+", with: "-").replacing("/", with: "_")
@@ -192,7 +202,7 @@ import Testing
                 ("/live/seg/t=/a", "media_token_missing"), ("/live/free/T=x/a", "unprotected"),
                 ("/live/t=x/none", "unknown_media"), ("/live/free/xt=x/a", "unprotected"),
             ] {
-                let answer = try Self.check(gate, dialect, target)
+                let answer = try Self.check(by: gate, in: dialect, target: target)
                 #expect(answer.headers["x-playgate-code"] == code, "\(target)")
             }
         }

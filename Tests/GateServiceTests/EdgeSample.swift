@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import HTTPServer
 import CommonAccessTokens
 import EdgeListener
 import EdgeTokens
@@ -10,6 +9,7 @@ import Foundation
 import GateConfiguration
 import GateServer
 import GateTestSupport
+import HTTPServer
 import Keys
 import MediaResources
 import MediaTokens
@@ -36,7 +36,7 @@ import struct HTTPServer.HTTPFieldsBuilder
 struct EdgeSample {
     private let gate: Gate
     private let responder: EdgeResponder
-    private let snapshot: LiveGate.Snapshot
+    private let snapshot: CurrentGate.Snapshot
     private let checker: EmbeddedChecker
     let clock = TestClock()
     /// Media tokens and grants, by names that say what is peculiar to them.
@@ -49,14 +49,17 @@ struct EdgeSample {
     /// - Parameter hasGlob: True for a catalogue with a glob, beside which no answer is for a whole folder.
     init(hasGlob: Bool = true) throws {
         let folder = try TemporaryFolder()
-        try folder.write("signer.pem", try GateSample.trusted.get().keys.signerCertificate)
+        try folder.write("signer.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
         let configuration = try GateConfiguration(
             file: try folder.write(
                 "gate.yaml",
-                RunningGate.configuration(Self.edge, catalogue: hasGlob ? Self.entries + Self.glob : Self.entries)
+                contents: RunningGate.configuration(
+                    Self.edge,
+                    catalogue: hasGlob ? Self.entries + Self.glob : Self.entries
+                )
             )
         )
-        let builder = try GateBuilder(configuration, at: Self.time)
+        let builder = try GateLoader(configuration, at: Self.time)
         let key = try TokenKey(
             secret: Self.secret,
             id: KeyID("k"),
@@ -64,23 +67,23 @@ struct EdgeSample {
         )
         let issuer = try CATIssuer(key: key)
         let subjectKey = try SubjectKey(Self.secret)
-        let mirror = RevocationMirror(of: [])
+        let revocationCache = RevocationCache(of: [])
         gate = Gate(
             catalogue: builder.catalogue,
             verifier: builder.verifier,
             store: MemoryReplayStore(capacity: 1000),
-            grants: GrantAuthority(
+            grants: GrantService(
                 verifier: CATVerifier(
                     keys: try KeySet([key]),
                     issuers: [AcceptedIssuer("playgate")],
                     policy: CATPolicy()
                 ),
-                signers: [GrantAuthority.Signer(issuer)],
+                signers: [GrantService.Signer(issuer)],
                 subjectKey: subjectKey,
-                mirror: mirror
+                revocationCache: revocationCache
             )
         )
-        snapshot = LiveGate.Snapshot(
+        snapshot = CurrentGate.Snapshot(
             gate: gate,
             configuration: configuration,
             publishedKeys: nil,
@@ -88,17 +91,23 @@ struct EdgeSample {
             loaded: Self.time
         )
         responder = EdgeResponder(
-            live: LiveGate(snapshot),
+            live: CurrentGate(snapshot),
             metrics: DecisionMetrics(factory: PrometheusRegistry(), store: "memory"),
             inFlight: ConcurrencyLimit(8),
             requests: EdgeCounters(factory: PrometheusRegistry()),
             clock: { [clock] in clock.now }
         )
         checker = try EmbeddedChecker(
-            EdgeBundle(of: gate, revokedBy: mirror, subjectKey: subjectKey, goodFor: .seconds(3600), at: Self.time)
+            EdgeBundle(
+                of: gate,
+                revokedBy: revocationCache,
+                subjectKey: subjectKey,
+                goodFor: .seconds(3600),
+                at: Self.time
+            )
         )
         tokens = try Self.tokens()
-        grants = try Self.grants(issuer, subjectKey)
+        grants = try Self.grants(by: issuer, key: subjectKey)
     }
 
     private static let edge = """
@@ -146,32 +155,34 @@ struct EdgeSample {
     /// What the grants of ``PlayerRequests`` need besides.
     private static var changesOfSequences: [(name: String, change: (inout CATClaims) -> Void)] {
         [
-            ("file", { $0.uri = [.init(.path, .exact("/film/tnt/1.ts"))] }),
-            ("suffix", { $0.uri = [.init(.path, .suffix(".ts"))] }), ("get", { $0.methods = ["GET"] }),
+            ("file", { $0.uri = [.init(.path, match: .exact("/film/tnt/1.ts"))] }),
+            ("suffix", { $0.uri = [.init(.path, match: .suffix(".ts"))] }), ("get", { $0.methods = ["GET"] }),
             ("short", { $0.expires = time.adding(seconds: 40) }),
             ("late", { $0.notBefore = time.adding(seconds: 20) }),
         ]
     }
 
     /// Grants for `/film/tnt/`: good ones, and ones that need a fact each.
-    private static func grants(_ issuer: CATIssuer, _ key: SubjectKey) throws -> [(name: String, text: String)] {
+    private static func grants(by issuer: CATIssuer, key: SubjectKey) throws -> [(name: String, text: String)] {
         let address = try #require(IPAddress("192.0.2.0"))
         let changes: [(name: String, change: (inout CATClaims) -> Void)] = [
-            ("plain", { _ in }), ("tbs", { $0.uri = [.init(.path, .prefix("/film/tbs/"))] }),
-            ("expired", { $0.expires = time }), ("https", { $0.uri = [.init(.scheme, .exact("https"))] }),
-            ("host", { $0.uri = [.init(.host, .exact("cdn.example"))] }),
-            ("query", { $0.uri = [.init(.query, .exact("a=b"))] }), ("methods", { $0.methods = ["GET", "PURGE"] }),
+            ("plain", { _ in }), ("tbs", { $0.uri = [.init(.path, match: .prefix("/film/tbs/"))] }),
+            ("expired", { $0.expires = time }), ("https", { $0.uri = [.init(.scheme, match: .exact("https"))] }),
+            ("host", { $0.uri = [.init(.host, match: .exact("cdn.example"))] }),
+            ("query", { $0.uri = [.init(.query, match: .exact("a=b"))] }),
+            ("methods", { $0.methods = ["GET", "PURGE"] }),
             ("us", { $0.countries = ["US"] }), ("network", { $0.networks = [.prefix(address, length: 24)] }),
             ("asn", { $0.networks = [.system(64_500)] }), ("h2", { $0.alpn = ["h2"] }),
-            ("key", { $0.clientKey = [0x30, 1, 5] }), ("tv", { $0.headers = [.init("User-Agent", .exact("tv"))] }),
-            ("port", { $0.uri = [.init(.port, .exact(""))] }),
+            ("key", { $0.clientKey = [0x30, 1, 5] }),
+            ("tv", { $0.headers = [.init("User-Agent", match: .exact("tv"))] }),
+            ("port", { $0.uri = [.init(.port, match: .exact(""))] }),
         ]
         let made = try (changes + changesOfSequences).map { name, change in
             var claims = CATClaims()
             claims.issuer = "playgate"
             claims.issued = time
             claims.expires = time.adding(seconds: 600)
-            claims.uri = [.init(.path, .prefix("/film/tnt/"))]
+            claims.uri = [.init(.path, match: .prefix("/film/tnt/"))]
             claims.protection = key.protectionTag(requestor: "REF30", resource: try MediaResource("TNT").canonicalForm)
             claims.profile = "live"
             claims.session = PlaybackSession(id: SessionID(number: 7), end: time.adding(seconds: 6000), revocation: nil)
@@ -218,8 +229,8 @@ struct EdgeSample {
         var request = SameRequest()
         request.path = random.pick(Array(random.once(in: 3) ? Self.paths[...] : Self.paths[..<8]))
         if random.once(in: 12) {
-            let place = Int.random(in: 0...request.path.count, using: &random)
-            let index = request.path.index(request.path.startIndex, offsetBy: place)
+            let offset = Int.random(in: 0...request.path.count, using: &random)
+            let index = request.path.index(request.path.startIndex, offsetBy: offset)
             request.path.insert(random.pick(Array("/.%;\\aA2fé~")), at: index)
         }
         request.query = random.pick([nil, nil, nil, "a=b", "a=%", "x=100%25", "", "a=b&c=d?e"])
@@ -234,15 +245,17 @@ struct EdgeSample {
         if random.once(in: 10) {
             request.repeated = random.pick(Array(Self.values.keys).sorted { $0.rawValue < $1.rawValue })
         }
-        let places = request.mayHaveSegment ? 0...4 : 0...3
+        let sources = request.mayHaveSegment ? 0...4 : 0...3
         for _ in 0..<random.pick([0, 0, 1, 1, 2]) {
             let token = random.once(in: 3) ? tokens[0] : random.pick(tokens)
-            request.tokens.append((Int.random(in: places, using: &random), token.text))
+            request.tokens.append((Int.random(in: sources, using: &random), token.text))
         }
         // A place has one token in most requests; what two in a field mean is that field's matter.
-        if request.tokens.count == 2, request.tokens[0].place == request.tokens[1].place { request.tokens.removeLast() }
+        if request.tokens.count == 2, request.tokens[0].source == request.tokens[1].source {
+            request.tokens.removeLast()
+        }
         // In the order of the sources, since the first one of two that differ counts.
-        request.tokens.sort { $0.place < $1.place }
+        request.tokens.sort { $0.source < $1.source }
         for _ in 0..<random.pick([0, 1, 1, 1, 2]) {
             request.grants.append(
                 random.pick(random.once(in: 8) ? [grants[0]] : Array(grants.dropLast(Self.changesOfSequences.count)))
@@ -294,13 +307,13 @@ struct EdgeSample {
         var comparison = Comparison()
         for group in EdgeWords.allCases {
             guard let words = request.words(of: group) else { continue }
-            let expected = expected(request, words)
+            let expected = expectedAnswer(to: request, as: words)
             comparison.codes[group] = expected.code
             for dialect in group.dialects {
                 guard let found = await answer(request, by: dialect), found != expected else { continue }
                 comparison.differences.append("\(dialect): \(found) and not \(expected): \(request)")
             }
-            if let embedded = embedded(request, words), embedded != expected.code {
+            if let embedded = embeddedCode(for: request, as: words), embedded != expected.code {
                 comparison.differences.append("embedded: \(embedded) and not \(expected): \(request)")
             }
         }
@@ -308,7 +321,7 @@ struct EdgeSample {
     }
 
     /// The answer to a plain description. A media token that starts a playback is consumed by the first edge.
-    func expected(_ request: SameRequest, _ words: SameRequest) -> SameAnswer {
+    func expectedAnswer(to request: SameRequest, as words: SameRequest) -> SameAnswer {
         guard let check = check(words) else { return SameAnswer(code: "edge_request_invalid", status: 403, seconds: 0) }
         var context = EdgeCheckContext()
         let report = PlainReport(request: words)
@@ -358,7 +371,7 @@ struct EdgeSample {
     }
 
     /// The code by the bundle of the gate; `nil` if only the service can decide.
-    func embedded(_ request: SameRequest, _ words: SameRequest) -> String? {
+    func embeddedCode(for request: SameRequest, as words: SameRequest) -> String? {
         guard let check = check(words) else { return nil }
         let report = PlainReport(request: words)
         let found = checker.check(check, at: clock.now, mediaToken: { _ in report.mediaToken }, report: { report })
@@ -380,7 +393,13 @@ struct EdgeSample {
 
     private func reply(to request: SameRequest, by dialect: EdgeDialect) async -> EdgeResponder.Reply? {
         guard let check = check(of: request, by: dialect) else { return nil }
-        return responder.reply(to: check.method, check.fields, (dialect, check.rest), isTrusted: true, snapshot)
+        return responder.reply(
+            to: check.method,
+            fields: check.fields,
+            found: (dialect, check.rest),
+            isTrusted: true,
+            in: snapshot
+        )
     }
 
     /// The answer of an edge's adapter that may repeat an earlier one, and whether it did; `nil` if the edge cannot send such a
@@ -388,7 +407,7 @@ struct EdgeSample {
     func repeatedAnswer(_ request: SameRequest, by dialect: EdgeDialect) async -> (SameAnswer, isRepeated: Bool)? {
         guard let check = check(of: request, by: dialect) else { return nil }
         let found = (dialect, check.rest)
-        switch responder.answer(to: check.method, check.fields, found, isTrusted: true, snapshot) {
+        switch responder.response(to: check.method, fields: check.fields, found: found, isTrusted: true, in: snapshot) {
         case .again(let known): return (Self.same(known.whole), true)
         case .first(.now(let answer)), .first(.last(let answer)): return (Self.same(answer), false)
         case .first(.later(let pending)): return (Self.same(await pending.value), false)
@@ -407,7 +426,7 @@ struct EdgeSample {
         switch dialect {
         case .spoe:
             guard let messages = SPOPMessages(SPOPReader(offload(request).span)),
-                let fields = SPOEQuestion(messages)?.fields
+                let fields = SPOERequest(messages)?.fields
             else { return nil }
             return (.GET, fields, "")
         case .grpc:
@@ -422,28 +441,30 @@ struct EdgeSample {
             let method = row.method == nil ? HTTPMethod(rawValue: request.method) : .GET
             // As the parser of plain heads has them, whose answers may be repeated.
             var fields = HTTPFieldsBuilder(bytes: 2048, count: 24)
-            for (name, value) in Self.fields(request, row) { fields.add(name.utf8.span, value.utf8.span) }
+            for (name, value) in Self.fields(of: request, by: row) {
+                fields.add(name: name.utf8.span, value: value.utf8.span)
+            }
             return (method, fields.fields(), row.target == nil ? request.target[...] : "")
         }
     }
 
-    private static func fields(_ request: SameRequest, _ row: EdgeDialect.Row) -> [(String, String)] {
+    private static func fields(of request: SameRequest, by row: EdgeDialect.Row) -> [(String, String)] {
         var fields = request.clientFields
-        func add(_ name: StaticString?, _ value: String?) {
+        func add(_ name: StaticString?, value: String?) {
             if let name, let value { fields.append(("\(name)", value)) }
         }
-        add(row.target, request.target)
-        add(row.method, request.method)
-        add(row.host, request.host)
-        add(row.range, request.range)
-        add(row.cacheKey, "\(request.method) \(request.host ?? "")\(request.target)")
+        add(row.target, value: request.target)
+        add(row.method, value: request.method)
+        add(row.host, value: request.host)
+        add(row.range, value: request.range)
+        add(row.cacheKey, value: "\(request.method) \(request.host ?? "")\(request.target)")
         let names: [RequestFact: StaticString] = [
             .scheme: row.scheme, .clientAddress: row.client, .clientASN: "x-original-asn", .countries: "x-original-geo",
             .position: "x-original-position", .alpn: "x-original-alpn", .clientKey: "x-original-client-key",
         ]
         for (fact, text) in request.facts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            add(names[fact], text)
-            if fact == request.repeated { add(names[fact], text) }
+            add(names[fact], value: text)
+            if fact == request.repeated { add(names[fact], value: text) }
         }
         return fields
     }
@@ -458,15 +479,15 @@ struct EdgeSample {
             ("headers", OffloadExchange.headers(fields)),
         ]
         for (fact, value) in request.facts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            for _ in 0..<(fact == request.repeated ? 2 : 1) { arguments += Self.arguments(fact, value) }
+            for _ in 0..<(fact == request.repeated ? 2 : 1) { arguments += Self.arguments(for: fact, value: value) }
         }
-        return OffloadExchange.message("playgate-check", arguments)
+        return OffloadExchange.message("playgate-check", arguments: arguments)
     }
 
     private static func text(_ text: String) -> SPOPValue { .string(ByteBuffer(string: text)) }
 
     /// The argument that states a fact.
-    private static func arguments(_ fact: RequestFact, _ value: String) -> [(String, SPOPValue)] {
+    private static func arguments(for fact: RequestFact, value: String) -> [(String, SPOPValue)] {
         switch fact {
         case .scheme: [("scheme", text(value))]
         case .clientAddress: [("client", address(value))]
@@ -486,7 +507,7 @@ struct EdgeSample {
 
     /// `envoy.service.auth.v3.CheckRequest` with the facts of a request.
     private static func message(_ request: SameRequest) -> [UInt8] {
-        func field(_ number: Int, _ bytes: [UInt8]) -> [UInt8] {
+        func field(_ number: Int, bytes: [UInt8]) -> [UInt8] {
             var (length, size): ([UInt8], Int) = ([], bytes.count)
             repeat {
                 length.append(UInt8(size & 0x7F) | (size > 0x7F ? 0x80 : 0))
@@ -498,11 +519,11 @@ struct EdgeSample {
         if let range = request.range { headers.append(("range", range)) }
         if let scheme = request.facts[.scheme] { headers.append(("x-forwarded-proto", scheme)) }
         if let client = request.facts[.clientAddress] { headers.append(("x-envoy-external-address", client)) }
-        var http = field(2, Array(request.method.utf8)) + field(4, Array(request.target.utf8))
-        if let host = request.host { http += field(5, Array(host.utf8)) }
+        var http = field(2, bytes: Array(request.method.utf8)) + field(4, bytes: Array(request.target.utf8))
+        if let host = request.host { http += field(5, bytes: Array(host.utf8)) }
         for (name, value) in headers {
-            http += field(3, field(1, Array(name.utf8)) + field(2, Array(value.utf8)))
+            http += field(3, bytes: field(1, bytes: Array(name.utf8)) + field(2, bytes: Array(value.utf8)))
         }
-        return field(1, field(4, field(2, http)))
+        return field(1, bytes: field(4, bytes: field(2, bytes: http)))
     }
 }

@@ -29,9 +29,9 @@ import Testing
 
     private static func with(
         _ configuration: String = configuration(),
-        _ body: @escaping @Sendable (RunningGate) throws -> Void
+        body: @escaping @Sendable (RunningGate) throws -> Void
     ) async throws {
-        try await RunningGate.with(configuration, body)
+        try await RunningGate.with(configuration, body: body)
     }
 
     /// The names of all header fields that every response has.
@@ -43,10 +43,10 @@ import Testing
 
     /// Sends a check of `target` in a dialect.
     private static func check(
-        _ gate: RunningGate,
-        _ dialect: String,
-        _ target: String,
-        _ headers: [String: String] = [:]
+        by gate: RunningGate,
+        in dialect: String,
+        target: String,
+        headers: [String: String] = [:]
     ) throws -> HTTPConnection.Response {
         var headers = headers
         let path: String
@@ -65,7 +65,7 @@ import Testing
             path = "/v1/check/forward"
         default: path = "/v1/check/\(dialect)\(target)"
         }
-        return try HTTPConnection(gate.edge).request("GET", path, headers: headers)
+        return try HTTPConnection(gate.edge).request("GET", path: path, headers: headers)
     }
 
     static let dialects = ["nginx", "forward", "envoy", "ats"]
@@ -74,7 +74,7 @@ import Testing
         try await Self.with { (gate) throws in
             let token = try gate.token()
             let target = "/live/tnt/master.m3u8?token=\(token)"
-            let allowed = try Self.check(gate, dialect, target)
+            let allowed = try Self.check(by: gate, in: dialect, target: target)
             #expect(allowed.status == 200)
             #expect(allowed.body.isEmpty && allowed.headers["content-length"] == "0")
             #expect(allowed.headers["x-playgate-decision"] == "allow")
@@ -84,12 +84,12 @@ import Testing
             #expect(allowed.headers["x-playgate-token"] == "query:token")
             #expect(allowed.headers["cache-control"] == "no-store")
             #expect(allowed.headers["x-accel-expires"] == "0")
-            let again = try Self.check(gate, dialect, target)
+            let again = try Self.check(by: gate, in: dialect, target: target)
             #expect(again.status == 403 && again.headers["x-playgate-code"] == "token_already_used")
-            let none = try Self.check(gate, dialect, "/live/tnt/master.m3u8")
+            let none = try Self.check(by: gate, in: dialect, target: "/live/tnt/master.m3u8")
             #expect(none.status == 401 && none.headers["x-playgate-code"] == "media_token_missing")
             #expect(none.headers["www-authenticate"] == "MediaToken")
-            let unknown = try Self.check(gate, dialect, "/other?token=\(token)")
+            let unknown = try Self.check(by: gate, in: dialect, target: "/other?token=\(token)")
             #expect(unknown.status == 403 && unknown.headers["x-playgate-code"] == "unknown_media")
             #expect(unknown.headers["x-playgate-status"] == "404")
             for answer in [allowed, again, none, unknown] {
@@ -105,7 +105,7 @@ import Testing
         try await Self.with { (gate) throws in
             let token = try gate.token()
             for _ in 0..<3 {
-                let answer = try Self.check(gate, "nginx", "/vod/seg1.ts?token=\(token)")
+                let answer = try Self.check(by: gate, in: "nginx", target: "/vod/seg1.ts?token=\(token)")
                 #expect(answer.status == 200 && answer.headers["x-playgate-code"] == "within_ttl")
                 #expect(answer.headers["cache-control"] == "max-age=5, must-revalidate")
                 #expect(answer.headers["x-accel-expires"] == "5")
@@ -117,25 +117,32 @@ import Testing
                 ("envoy", "Host, \(vary)"), ("ats", "X-Forwarded-Host, \(vary)"),
             ]
             for (dialect, fields) in rows {
-                #expect(try Self.check(gate, dialect, "/vod/s?token=\(token)").headers["vary"] == fields)
+                #expect(
+                    try Self.check(by: gate, in: dialect, target: "/vod/s?token=\(token)").headers["vary"] == fields
+                )
             }
             let start = gate.now
             // The cache lifetime never exceeds the token's lifetime.
             let life = GateSample.claims().timeToLiveMilliseconds
             gate.now = start.advanced(byMilliseconds: life - 2500)
-            #expect(try Self.check(gate, "nginx", "/vod/s?token=\(token)").headers["x-accel-expires"] == "2")
+            #expect(
+                try Self.check(by: gate, in: "nginx", target: "/vod/s?token=\(token)").headers["x-accel-expires"] == "2"
+            )
             gate.now = start.advanced(byMilliseconds: life + 1)
-            #expect(try Self.check(gate, "nginx", "/vod/s?token=\(token)").headers["x-playgate-code"] == "expired")
+            #expect(
+                try Self.check(by: gate, in: "nginx", target: "/vod/s?token=\(token)").headers["x-playgate-code"]
+                    == "expired"
+            )
             gate.now = start
-            #expect(try gate.post("/v1/revocations", "{\"token\":\"\(token)\"}").status == 201)
-            let revoked = try Self.check(gate, "nginx", "/vod/seg1.ts?token=\(token)")
+            #expect(try gate.post("/v1/revocations", body: "{\"token\":\"\(token)\"}").status == 201)
+            let revoked = try Self.check(by: gate, in: "nginx", target: "/vod/seg1.ts?token=\(token)")
             #expect(revoked.status == 403 && revoked.headers["x-playgate-code"] == "token_revoked")
         }
     }
 
     @Test(arguments: dialects) func `lets unprotected paths pass`(dialect: String) async throws {
         try await Self.with { (gate) throws in
-            let answer = try Self.check(gate, dialect, "/free/a.ts")
+            let answer = try Self.check(by: gate, in: dialect, target: "/free/a.ts")
             #expect(answer.status == 200 && answer.headers["x-playgate-code"] == "unprotected")
             #expect(answer.headers["x-playgate-resource"] == "")
         }
@@ -150,7 +157,7 @@ import Testing
             // In a segment, only the URL-safe alphabet: many servers decode an encoded slash.
             let safe = token.replacing("+", with: "-").replacing("/", with: "_")
             let safeEncoded = safe.percentEncoded
-            let shown: [(String, [String: String], String)] = [
+            let presentations: [(String, [String: String], String)] = [
                 ("/vod/a?token=\(encoded)&x=1", [:], "query:token"), ("/vod/a?x&token=\(token)", [:], "query:token"),
                 ("/vod/a", ["x-media-token": token], "header:X-Media-Token"),
                 ("/vod/a", ["Cookie": "a=b; mt=\(token); c"], "cookie:mt"),
@@ -161,8 +168,8 @@ import Testing
                 ("/own/a", ["Cookie": "own=\(token)"], "cookie:own"),
                 ("/own:\(safe)/own/a", [:], "segment:own:"),
             ]
-            for (target, headers, name) in shown {
-                let answer = try Self.check(gate, "forward", target, headers)
+            for (target, headers, name) in presentations {
+                let answer = try Self.check(by: gate, in: "forward", target: target, headers: headers)
                 #expect(answer.status == 200, "\(name) \(answer.headers)")
                 #expect(answer.headers["x-playgate-token"] == name)
             }
@@ -171,7 +178,7 @@ import Testing
                 ("/vod/a", ["X_Media_Token": token]), ("/vod/a", ["Authorization": "Bearer \(token)"]),
                 ("/vod/a", ["Cookie": "xmt=\(token)"]), ("/vod/a?token=", [:]),
             ] {
-                let answer = try Self.check(gate, "forward", target, headers)
+                let answer = try Self.check(by: gate, in: "forward", target: target, headers: headers)
                 #expect(
                     answer.headers["x-playgate-code"] == "media_token_missing",
                     "\(target.prefix(20)) \(headers.keys)"
@@ -189,7 +196,7 @@ import Testing
                 ("/vod/a", ["Cookie": "mt=\(token); mt=\(other)"]),
                 ("/vod/a?token=\(token)", ["X-Media-Token": "x"]),
             ] {
-                let answer = try Self.check(gate, "forward", target, headers)
+                let answer = try Self.check(by: gate, in: "forward", target: target, headers: headers)
                 #expect(answer.status == 403 && answer.headers["x-playgate-code"] == "token_conflict")
             }
         }
@@ -210,12 +217,14 @@ import Testing
         try await Self.with { (gate) throws in
             let token = try gate.token()
             for target in Self.ambiguous {
-                let answer = try? Self.check(gate, dialect, target, ["X-Media-Token": token])
+                let answer = try? Self.check(by: gate, in: dialect, target: target, headers: ["X-Media-Token": token])
                 // Input that is not HTTP gets 400.
                 #expect([400, 403].contains(answer?.status ?? 400), "\(target) \(answer?.headers ?? [:])")
             }
             let long = "/free/" + String(repeating: "a", count: 20_000)
-            #expect(try Self.check(gate, dialect, long, ["X-Playgate-Cache-Key": ""]).status == 403)
+            #expect(
+                try Self.check(by: gate, in: dialect, target: long, headers: ["X-Playgate-Cache-Key": ""]).status == 403
+            )
         }
     }
 
@@ -223,10 +232,14 @@ import Testing
         try await Self.with { (gate) throws in
             for target in ["/free/../vod/a", "/free/./../vod/a", "/free/%2e%2e/vod/a", "/vod//a", "//vod/a"] {
                 // The path that nginx resolves is protected.
-                #expect(try Self.check(gate, "nginx", target).headers["x-playgate-code"] == "media_token_missing")
+                #expect(
+                    try Self.check(by: gate, in: "nginx", target: target).headers["x-playgate-code"]
+                        == "media_token_missing"
+                )
                 for dialect in ["forward", "envoy", "ats"] {
                     #expect(
-                        try Self.check(gate, dialect, target).headers["x-playgate-code"] == "invalid_path",
+                        try Self.check(by: gate, in: dialect, target: target).headers["x-playgate-code"]
+                            == "invalid_path",
                         "\(target)"
                     )
                 }
@@ -303,17 +316,21 @@ import Testing
             let connection = try HTTPConnection(gate.edge)
             let code = { (target: String) in
                 let headers = ["X-Forwarded-Uri": target, "X-Forwarded-Method": "GET"]
-                return try connection.request("GET", "/v1/check/forward", headers: headers).headers["x-playgate-code"]
+                return try connection.request("GET", path: "/v1/check/forward", headers: headers).headers[
+                    "x-playgate-code"
+                ]
             }
-            for place in 0..<80 {
-                let (before, after) = (String(repeating: "a", count: place), String(repeating: "b", count: 80 - place))
+            for position in 0..<80 {
+                let (before, after) = (
+                    String(repeating: "a", count: position), String(repeating: "b", count: 80 - position)
+                )
                 for forbidden in ["#", " c", "\t", "\u{FFFD}"] {
                     let answer = try code("/free/\(before)\(forbidden)\(after)")
-                    #expect(answer == "edge_request_invalid", "\(place) \(forbidden)")
+                    #expect(answer == "edge_request_invalid", "\(position) \(forbidden)")
                 }
                 // The last of these starts with the same byte as U+FFFD.
                 for allowed in ["~", "!", "é", "\u{F900}"] {
-                    #expect(try code("/free/\(before)\(allowed)\(after)") == "unprotected", "\(place) \(allowed)")
+                    #expect(try code("/free/\(before)\(allowed)\(after)") == "unprotected", "\(position) \(allowed)")
                 }
             }
         }
@@ -322,7 +339,7 @@ import Testing
     @Test func `7: takes the path for the path, and never the query`() async throws {
         try await Self.with { (gate) throws in
             for target in ["/vod/a?x=/free/", "/vod/a?/free/a", "/vod/free/?/free/"] {
-                #expect(try Self.check(gate, "forward", target).status == 401)
+                #expect(try Self.check(by: gate, in: "forward", target: target).status == 401)
             }
         }
     }
@@ -333,11 +350,16 @@ import Testing
             // Of a client with a field of this name, nothing is passed on.
             let target = "/vod/a?token=\(token)"
             for name in ["X-Playgate-MVPD", "x_playgate.mvpd", "X!Playgate", "x.playgate-anything"] {
-                let refused = try Self.check(gate, "forward", target, [name: "mine"])
+                let refused = try Self.check(by: gate, in: "forward", target: target, headers: [name: "mine"])
                 #expect(refused.headers["x-playgate-code"] == "edge_request_invalid", "\(name) \(refused)")
                 #expect(refused.headers["x-playgate-mvpd"] == "", "\(name) \(refused)")
             }
-            let answer = try Self.check(gate, "forward", target, ["XX-Playgate-MVPD": "mine", "X-Play": "mine"])
+            let answer = try Self.check(
+                by: gate,
+                in: "forward",
+                target: target,
+                headers: ["XX-Playgate-MVPD": "mine", "X-Play": "mine"]
+            )
             #expect(answer.headers["x-playgate-mvpd"] == "Ev%20il%C3%A9%25%2C%3B%22X")
         }
     }
@@ -349,10 +371,10 @@ import Testing
                 "/livez", "/metrics", "/v1/check/Forward", "/free/a",
             ] {
                 let headers = ["X-Original-URI": "/free/a", "X-Original-Method": "GET"]
-                let answer = try HTTPConnection(gate.edge).request("GET", path, headers: headers)
+                let answer = try HTTPConnection(gate.edge).request("GET", path: path, headers: headers)
                 #expect(answer.status == 403 && answer.headers["x-playgate-code"] == "edge_request_invalid", "\(path)")
             }
-            #expect(try Self.check(gate, "forward", "/free/a").status == 200)
+            #expect(try Self.check(by: gate, in: "forward", target: "/free/a").status == 200)
         }
     }
 
@@ -399,13 +421,13 @@ import Testing
             try connection.send(text)
             for number in 0..<50 { #expect(try connection.response().status == (number.isMultiple(of: 2) ? 200 : 401)) }
             let big = ["X": String(repeating: "x", count: 16_384)]
-            #expect(try connection.request("GET", "/v1/check/envoy/free/a", headers: big).status == 200)
+            #expect(try connection.request("GET", path: "/v1/check/envoy/free/a", headers: big).status == 200)
         }
     }
 
     @Test func `22, 24: puts nothing of a request into a line of its own`() async throws {
         try await Self.with { (gate) throws in
-            _ = try Self.check(gate, "forward", "/x\u{2028}\"y")
+            _ = try Self.check(by: gate, in: "forward", target: "/x\u{2028}\"y")
             #expect(try gate.log("unknown_media").count == 1)
             for line in try gate.folder.text("log").split(separator: "\n") {
                 #expect((try? JSONSerialization.jsonObject(with: Data(line.utf8))) != nil, "\(line)")
@@ -422,9 +444,11 @@ import Testing
                 "/vod/a?token=\(token)&token=x", "/t:\(token)/../vod/a",
             ]
             for dialect in Self.dialects {
-                for target in targets { #expect(try Self.check(gate, dialect, target).status == 403, "\(target)") }
+                for target in targets {
+                    #expect(try Self.check(by: gate, in: dialect, target: target).status == 403, "\(target)")
+                }
             }
-            _ = try HTTPConnection(gate.edge).request("GET", "/v1/nothing/t:\(token)")
+            _ = try HTTPConnection(gate.edge).request("GET", path: "/v1/nothing/t:\(token)")
             #expect(try gate.log("\"decision\":\"refuse\"", count: 29).count == 29)
             #expect(try gate.folder.text("log").contains(token.prefix(20)) == false)
         }
@@ -435,11 +459,11 @@ import Testing
             let secret = "PHNpZ25hdHVyZUluZm8"
             // A combining character after the question mark forms one Swift character with it.
             for target in ["/none?\u{301}token=\(secret)", "/none?\u{301}&x=\(secret)", "/none\u{301}?\(secret)"] {
-                #expect(try Self.check(gate, "forward", target).status == 403)
+                #expect(try Self.check(by: gate, in: "forward", target: target).status == 403)
                 #expect(try gate.play(path: target).status == 404)
             }
             for control in ["\u{202E}", "\u{2066}", "\u{200F}", "\u{61C}", "\u{202A}"] {
-                #expect(try Self.check(gate, "forward", "/none/\(control)gpj.exe").status == 403)
+                #expect(try Self.check(by: gate, in: "forward", target: "/none/\(control)gpj.exe").status == 403)
                 #expect(try gate.play("\(control)tnt").status == 404)
             }
             _ = try gate.log("\"decision\":\"refuse\"", count: 16)
@@ -458,12 +482,12 @@ import Testing
     func `writes lines of decisions where news are wanted`(level: String, isWritten: Bool) async throws {
         let configuration = Self.configuration() + "\nlog: { level: \(level) }\n"
         try await Self.with(configuration) { (gate) throws in
-            #expect(try Self.check(gate, "forward", "/none").status == 403)
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            #expect(try Self.check(by: gate, in: "forward", target: "/none").status == 403)
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(try gate.metric("playgate_decisions_total{decision=\"refuse\",code=\"unknown_media\"}") == 1)
             // Log lines are in order, and errors are logged at every level.
-            try gate.folder.write("gate.yaml", "typo: 1\n")
-            #expect(try gate.admin("POST", "/reload").status == 422)
+            try gate.folder.write("gate.yaml", contents: "typo: 1\n")
+            #expect(try gate.admin("POST", path: "/reload").status == 422)
             #expect(try gate.log("reload failed").isEmpty == false)
             #expect(try gate.folder.text("log").contains("\"message\":\"playback\"") == isWritten)
         }
@@ -474,7 +498,7 @@ import Testing
             let token = try gate.token()
             let connections = try (0..<20).map { _ in try HTTPConnection(gate.edge) }
             for connection in connections {
-                try connection.sendRequest("GET", "/v1/check/envoy/live/tnt/a?token=\(token)")
+                try connection.sendRequest("GET", path: "/v1/check/envoy/live/tnt/a?token=\(token)")
             }
             let statuses = try connections.map { try $0.response().status }
             #expect(statuses.count { $0 == 200 } == 1 && statuses.count { $0 == 403 } == 19)
@@ -488,7 +512,7 @@ import Testing
             let token = try gate.token()
             let connection = try HTTPConnection(gate.edge)
             for target in ["/live/tnt/a?token=\(token)", "/live/tnt/a?token=\(token)", "/vod/a?token=\(token)"] {
-                try connection.sendRequest("GET", "/v1/check/envoy\(target)")
+                try connection.sendRequest("GET", path: "/v1/check/envoy\(target)")
             }
             connection.endSending()
             #expect(try (0..<3).map { _ in try connection.response().status } == [200, 403, 200])
@@ -497,9 +521,9 @@ import Testing
 
     @Test func `refuses what it has no room for`() async throws {
         try await Self.with(Self.configuration(use: "{ memory: { capacity: 1 } }")) { (gate) throws in
-            _ = try Self.check(gate, "nginx", "/live/tnt/a?token=\(try gate.token())")
+            _ = try Self.check(by: gate, in: "nginx", target: "/live/tnt/a?token=\(try gate.token())")
             let other = try gate.token(GateSample.claims(session: "another"))
-            let full = try Self.check(gate, "nginx", "/live/tnt/a?token=\(other)")
+            let full = try Self.check(by: gate, in: "nginx", target: "/live/tnt/a?token=\(other)")
             #expect(full.status == 403 && full.headers["x-playgate-status"] == "503")
             #expect(full.headers["x-playgate-code"] == "replay_store_full")
         }

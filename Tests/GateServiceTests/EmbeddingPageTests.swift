@@ -24,8 +24,8 @@ import Testing
         let page = try EdgeProxy.file("docs/embedding.md")
         let start = try #require(page.range(of: "```js\n")).upperBound
         let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
-        try folder.write("check.mjs", String(page[start..<end]))
-        let server = try folder.write("server.mjs", Self.server)
+        try folder.write("check.mjs", contents: String(page[start..<end]))
+        let server = try folder.write("server.mjs", contents: Self.server)
         let socket = folder.file("edge.sock")
         let configuration = RunningGate.configuration(
             """
@@ -38,7 +38,7 @@ import Testing
             /// Asks a server of Node whose gate is at `path`.
             func ask(_ path: String, body: (HTTPConnection) throws -> Void) throws {
                 let own = folder.file("node-\(UUID().uuidString.prefix(8)).sock")
-                let program = try Program(node, [server, path, own], log: folder.file("node.log"))
+                let program = try Program(node, arguments: [server, path, own], log: folder.file("node.log"))
                 defer { program.signal(SIGKILL) }
                 let isUp = eventually(within: 60) { (try? HTTPConnection("unix:\(own)")) != nil || !program.isRunning }
                 try #require(isUp && program.isRunning, "\(program.output)")
@@ -47,19 +47,19 @@ import Testing
             let token = try gate.token()
             try ask(socket) { (client) throws in
                 let target = "/live/tnt/a?token=\(token)"
-                #expect(try client.request("GET", "/live/free/a").gateCode == "unprotected")
-                #expect(try client.request("GET", "/live/tnt/a").status == 403)
+                #expect(try client.request("GET", path: "/live/free/a").gateCode == "unprotected")
+                #expect(try client.request("GET", path: "/live/tnt/a").status == 403)
                 // A client states no facts.
                 let forged = ["X-Forwarded-Uri": "/live/free/a", "X-Original-URI": "/live/free/a"]
-                #expect(try client.request("GET", "/live/tnt/a", headers: forged).status == 403)
-                #expect(try client.request("GET", target).gateCode == "verified")
-                #expect(try client.request("GET", target).status == 403)
+                #expect(try client.request("GET", path: "/live/tnt/a", headers: forged).status == 403)
+                #expect(try client.request("GET", path: target).gateCode == "verified")
+                #expect(try client.request("GET", path: target).status == 403)
                 let other = try gate.token(GateSample.claims(session: "other"))
                 let cookie = ["Cookie": "media-token=\(other)"]
-                #expect(try client.request("GET", "/live/seg/1", headers: cookie).gateCode == "within_ttl")
+                #expect(try client.request("GET", path: "/live/seg/1", headers: cookie).gateCode == "within_ttl")
             }
             try ask(folder.file("none.sock")) { (client) throws in
-                #expect(try client.request("GET", "/live/free/a").status == 403)
+                #expect(try client.request("GET", path: "/live/free/a").status == 403)
             }
         }
     }

@@ -23,7 +23,9 @@ import Testing
     @Test func `decides without the gate, and asks for what starts a playback`() async throws {
         try await EdgeProxy.envoyModule.withGrants { (gate, envoy) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
-            for number in 0..<20 { #expect(try envoy.get("/live/seg/\(number)", cookie).gateCode == "within_ttl") }
+            for number in 0..<20 {
+                #expect(try envoy.get("/live/seg/\(number)", headers: cookie).gateCode == "within_ttl")
+            }
             #expect(try envoy.get("/live/free/a").gateCode == "unprotected")
             #expect(try envoy.get("/live/seg/1").status == 401)
             #expect(try Self.checks(gate) == 0)
@@ -61,9 +63,9 @@ import Testing
         let preflight = ["exact: OPTIONS": "exact: NONE"]
         try await EdgeProxy.envoyModule.withGate(replacing: preflight, folder: folder) { (gate, envoy) throws in
             for (method, target, fields) in try Self.requests(gate) {
-                let seen = try envoy.connect().request(method, target, headers: fields)
+                let seen = try envoy.connect().request(method, path: target, headers: fields)
                 let service = try HTTPConnection("unix:\(folder.file("edge.sock"))")
-                    .request(method, "/v1/check/envoy\(target)", headers: fields)
+                    .request(method, path: "/v1/check/envoy\(target)", headers: fields)
                 let text = "\(method) \(target) \(fields)"
                 // Envoy refuses some requests before any filter.
                 guard !seen.gateCode.isEmpty else {
@@ -91,7 +93,9 @@ import Testing
             let query = [
                 "-s", "--unix-socket", folder.file("admin.sock"), "http://envoy/stats?filter=worker_.*cx_total",
             ]
-            let counts = try CommandRun(curl, query).output.split(separator: "\n").filter { $0.contains("listener.") }
+            let counts = try CommandRun(curl, arguments: query).output.split(separator: "\n").filter {
+                $0.contains("listener.")
+            }
             #expect(counts.count == 2 && !counts.contains { $0.hasSuffix(": 0") }, "\(counts)")
         }
     }
@@ -108,17 +112,19 @@ import Testing
         try await EdgeProxy.envoyModule.withGate(replacing: replacing, folder: folder) { (gate, envoy) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
             let other = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s2")))"]
-            for viewer in [cookie, other] { #expect(try envoy.get("/live/seg/1", viewer).gateCode == "within_ttl") }
-            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            for viewer in [cookie, other] {
+                #expect(try envoy.get("/live/seg/1", headers: viewer).gateCode == "within_ttl")
+            }
+            #expect(try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s1\"}").status == 201)
             if isFile { try NginxModule.write(policyOf: gate, to: folder) }
-            #expect(try eventually { try envoy.get("/live/seg/1", cookie).gateCode == "session_revoked" })
-            #expect(try envoy.get("/live/seg/1", other).gateCode == "within_ttl")
+            #expect(try eventually { try envoy.get("/live/seg/1", headers: cookie).gateCode == "session_revoked" })
+            #expect(try envoy.get("/live/seg/1", headers: other).gateCode == "within_ttl")
             guard isFile else { return }
             // A file that is no policy changes nothing, and is logged.
-            try folder.write("policy.json", "{")
+            try folder.write("policy.json", contents: "{")
             #expect(eventually { (try? envoy.logs().contains("stays as it was")) ?? false })
-            #expect(try envoy.get("/live/seg/1", cookie).gateCode == "session_revoked")
-            #expect(try envoy.get("/live/seg/1", other).gateCode == "within_ttl")
+            #expect(try envoy.get("/live/seg/1", headers: cookie).gateCode == "session_revoked")
+            #expect(try envoy.get("/live/seg/1", headers: other).gateCode == "within_ttl")
         }
     }
 
@@ -146,7 +152,7 @@ import Testing
             #expect(try !envoy.logs().contains("xyz"))
             // Nobody knows what the origin would read, so that this is closed, and the origin sees no token.
             let many = (0..<17).map { "token=secret\($0)" }.joined(separator: "&")
-            let closed = try envoy.get("/live/seg/1?\(many)", ["X-Playgate-MVPD": "mine"])
+            let closed = try envoy.get("/live/seg/1?\(many)", headers: ["X-Playgate-MVPD": "mine"])
             #expect(closed.status == 403 && closed.gateCode == "edge_request_invalid", "\(closed)")
             #expect(envoy.origin.requests == 2)
         }
@@ -157,7 +163,7 @@ import Testing
         try await EdgeProxy.envoyModule.withGate(replacing: replacing) { (gate, envoy) throws in
             let token = try gate.token()
             let fields = ["X-Media-Token": token, "X-Playgate-Code": "mine", "CTA-Common-Access-Token": "grant"]
-            let seen = try envoy.get("/live/seg/1?a=b&token=\(token)&c=d&cat=x", fields)
+            let seen = try envoy.get("/live/seg/1?a=b&token=\(token)&c=d&cat=x", headers: fields)
             #expect(seen.status == 200 && seen.body.hasPrefix("GET /live/seg/1?a=b&c=d\n"), "\(seen)")
             for secret in [token, "mine", "grant"] { #expect(!seen.body.contains(secret), "\(seen)") }
             #expect(seen.values("Cache-Control") == ["private, max-age=60"], "\(seen.fields)")
@@ -173,16 +179,16 @@ import Testing
         let folder = try TemporaryFolder()
         let gate = try GrantingGate(folder.file("edge.sock"), isOffload: false)
         let options = RunningEdge.Options(port: try RunningEdge.freePort())
-        let envoy = try RunningEdge(.envoyModule, folder, gate: folder.file("edge.sock"), options)
+        let envoy = try RunningEdge(.envoyModule, in: folder, gate: folder.file("edge.sock"), options: options)
         let spoofed = [
             "X-Forwarded-For": "6.6.6.6", "X-Forwarded-Proto": "https", "X-Envoy-External-Address": "6.6.6.6",
             "X-Other": "a",
         ]
-        #expect(try envoy.get("/live//seg/./1?a=b&token=c", spoofed).status == 200)
-        let asked = try #require(gate.checks.last)
-        #expect(asked.uri == "/v1/check/envoy/live/seg/1?a=b&token=c" && asked.method == .GET, "\(asked)")
-        #expect(asked.headers["x-envoy-external-address"] == ["127.0.0.1"], "\(asked)")
-        #expect(asked.headers["x-forwarded-proto"] == ["http"] && asked.headers["x-other"].isEmpty, "\(asked)")
+        #expect(try envoy.get("/live//seg/./1?a=b&token=c", headers: spoofed).status == 200)
+        let check = try #require(gate.checks.last)
+        #expect(check.uri == "/v1/check/envoy/live/seg/1?a=b&token=c" && check.method == .GET, "\(check)")
+        #expect(check.headers["x-envoy-external-address"] == ["127.0.0.1"], "\(check)")
+        #expect(check.headers["x-forwarded-proto"] == ["http"] && check.headers["x-other"].isEmpty, "\(check)")
     }
 
     @Test func `takes the resource of the settings in place of the path's`() async throws {
@@ -248,8 +254,11 @@ import Testing
             )
             let envoy = try #require(EdgeProxy.envoy.executable)
             func start(_ text: String) throws -> String {
-                let file = try folder.write("test.yaml", text.replacing("POLICY", with: folder.file("policy.json")))
-                let run = try CommandRun(envoy, ["--mode", "validate", "-c", file, "--disable-hot-restart"])
+                let file = try folder.write(
+                    "test.yaml",
+                    contents: text.replacing("POLICY", with: folder.file("policy.json"))
+                )
+                let run = try CommandRun(envoy, arguments: ["--mode", "validate", "-c", file, "--disable-hot-restart"])
                 return "\(run.status) \(run.error)"
             }
             #expect(try start(good).hasPrefix("0 "))
@@ -258,7 +267,7 @@ import Testing
                 let said = try start(good.replacing(fault.printed, with: fault.other))
                 #expect(said.hasPrefix("1 ") && said.contains("playgate: ") && said.contains(fault.message), "\(said)")
             }
-            try folder.write("policy.json", "{\n  \"surprise\": 1\n}")
+            try folder.write("policy.json", contents: "{\n  \"surprise\": 1\n}")
             let said = try start(good)
             #expect(said.hasPrefix("1 ") && said.contains("policy.json: ") && said.contains("in line "), "\(said)")
         }
@@ -267,7 +276,7 @@ import Testing
     /// A bootstrap whose listener is in a file that Envoy reads again.
     private static func withListenerFile(
         _ text: String,
-        _ folder: TemporaryFolder
+        in folder: TemporaryFolder
     ) throws -> (bootstrap: String, listener: String) {
         let from = try #require(text.range(of: "  listeners:\n")), to = try #require(text.range(of: "  clusters:\n"))
         let lines = text[from.upperBound..<to.lowerBound].split(separator: "\n", omittingEmptySubsequences: false)
@@ -293,7 +302,7 @@ import Testing
         try await EdgeProxy.envoyModule.withGate(folder: folder) { (gate, first) throws in
             first.stop()
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
-            let (bootstrap, listener) = try Self.withListenerFile(try folder.text("envoy.yaml"), folder)
+            let (bootstrap, listener) = try Self.withListenerFile(try folder.text("envoy.yaml"), in: folder)
             func write(_ number: Int) throws {
                 let text = listener.replacing(
                     Self.drop,
@@ -302,17 +311,17 @@ import Testing
                 try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file("lds.yaml")), options: .atomic)
             }
             try write(0)
-            let file = try folder.write("dynamic.yaml", bootstrap)
+            let file = try folder.write("dynamic.yaml", contents: bootstrap)
             let clock = try PreloadedClock.environment(folder)
             let envoy = try #require(EdgeProxy.envoy.executable)
             let arguments = ["-c", file, "--concurrency", "2", "--disable-hot-restart", "--drain-time-s", "1"]
             let program = try Program(
                 try #require(Program.installed("env")),
-                clock + [envoy] + arguments,
+                arguments: clock + [envoy] + arguments,
                 log: folder.file("dynamic.log")
             )
             defer { program.signal(SIGKILL) }
-            #expect(eventually(within: 30) { (try? first.get("/live/seg/1", cookie).status) == 200 })
+            #expect(eventually(within: 30) { (try? first.get("/live/seg/1", headers: cookie).status) == 200 })
             for number in 1...20 {
                 try write(number)
                 #expect(
@@ -320,10 +329,10 @@ import Testing
                         program.output.components(separatedBy: "the policy was read").count > number + 1
                     }
                 )
-                for _ in 0..<5 { #expect(try first.get("/live/seg/\(number)", cookie).status == 200) }
+                for _ in 0..<5 { #expect(try first.get("/live/seg/\(number)", headers: cookie).status == 200) }
             }
             #expect(eventually(within: 30) { (try? Self.followers(in: program)) == 1 })
-            #expect(try first.get("/live/seg/1", cookie).gateCode == "within_ttl")
+            #expect(try first.get("/live/seg/1", headers: cookie).gateCode == "within_ttl")
         }
     }
 

@@ -19,12 +19,12 @@ import Testing
     @Test func `asks the gate about the path that the origin gets`() async throws {
         let folder = try TemporaryFolder()
         let gate = try GrantingGate(folder.file("edge.sock"), isOffload: false)
-        let envoy = try RunningEdge(.envoy, folder, gate: folder.file("edge.sock"))
+        let envoy = try RunningEdge(.envoy, in: folder, gate: folder.file("edge.sock"))
         for target in Self.targets {
             let answer = try envoy.get(target)
             #expect(answer.status == 200, "\(target) \(answer)")
-            let asked = try #require(gate.checks.last).uri.dropFirst("/v1/check/envoy".count).prefix { $0 != "?" }
-            #expect(answer.body.hasPrefix("GET \(asked)\n"), "\(target): \(asked), \(answer.body)")
+            let checked = try #require(gate.checks.last).uri.dropFirst("/v1/check/envoy".count).prefix { $0 != "?" }
+            #expect(answer.body.hasPrefix("GET \(checked)\n"), "\(target): \(checked), \(answer.body)")
         }
         #expect(gate.checks.count == Self.targets.count && envoy.origin.requests == Self.targets.count)
     }
@@ -32,20 +32,20 @@ import Testing
     @Test func `passes the named headers only`() async throws {
         let folder = try TemporaryFolder()
         let gate = try GrantingGate(folder.file("edge.sock"), isOffload: false)
-        let envoy = try RunningEdge(.envoy, folder, gate: folder.file("edge.sock"))
+        let envoy = try RunningEdge(.envoy, in: folder, gate: folder.file("edge.sock"))
         let headers = [
             "X-Media-Token": "a", "CTA-Common-Access-Token": "b", "Cookie": "c=d", "Range": "bytes=0-1",
             "Accept": "text/html",
             "X-Original-ASN": "7", "X_Original_ASN": "7", "X.Original.ASN": "7", "X-Other": "e", "X_Media_Token": "f",
         ]
-        #expect(try envoy.get("/live/seg/1", headers).status == 200)
-        let asked = try #require(gate.checks.first).headers
+        #expect(try envoy.get("/live/seg/1", headers: headers).status == 200)
+        let checked = try #require(gate.checks.first).headers
         let named = ["x-media-token", "cta-common-access-token", "cookie", "range"]
-        for name in named { #expect(asked[name].count == 1, "\(name) \(asked)") }
-        let others = asked.map { $0.name.lowercased() }.filter {
+        for name in named { #expect(checked[name].count == 1, "\(name) \(checked)") }
+        let others = checked.map { $0.name.lowercased() }.filter {
             $0.contains("original") || $0.contains("_") || $0 == "x-other"
         }
-        #expect(others.isEmpty && asked["accept"].isEmpty, "\(asked)")
+        #expect(others.isEmpty && checked["accept"].isEmpty, "\(checked)")
     }
 
     /// The answer to a player if the page's warning is not heeded.
@@ -54,7 +54,7 @@ import Testing
             let folder = try TemporaryFolder()
             let replacing = ["failure_mode_allow: false": "failure_mode_allow: \(allows)"]
             let options = RunningEdge.Options(replacing: replacing)
-            let envoy = try RunningEdge(.envoy, folder, gate: folder.file("none.sock"), options)
+            let envoy = try RunningEdge(.envoy, in: folder, gate: folder.file("none.sock"), options: options)
             #expect(try envoy.get("/live/seg/1").status == status)
         }
     }

@@ -12,10 +12,10 @@ import Testing
         ("it comes back", "aba", "..."), ("it changes in the first look", "bb", ".r"),
         ("it changes and comes back", "abaab", "....."),
     ])
-    func `reads what two looks in a row found the same`(name: String, states: String, reads: String) {
+    func `reads what two looks in a row found the same`(name: String, contents: String, reads: String) {
         var watch = FileWatch<Character>()
         let now = ContinuousClock.now
-        let found = states.map { watch.look($0, active: "a", inForce: 1, at: now) ? "r" : "." }.joined()
+        let found = contents.map { watch.look($0, active: "a", inForce: 1, at: now) ? "r" : "." }.joined()
         #expect(found == reads, "\(name)")
     }
 

@@ -110,7 +110,7 @@ final class FilmPlayer {
     var forgets = true
 
     /// Creates a player without cookies.
-    init(_ edge: RunningEdge, _ clock: @escaping () -> Timestamp) {
+    init(at edge: RunningEdge, clock: @escaping () -> Timestamp) {
         self.edge = edge.address
         self.clock = clock
     }
@@ -119,13 +119,13 @@ final class FilmPlayer {
     func get(
         _ target: String,
         method: String = "GET",
-        _ headers: [String: String] = [:]
+        headers: [String: String] = [:]
     ) throws -> HTTPConnection.Response {
         let target = target.replacing("http://\(edge)", with: "")
         var headers = headers
         if let cookie = cookie(for: target) { headers["Cookie"] = cookie }
-        let answer = try HTTPConnection(edge).request(method, target, headers: headers, host: edge)
-        for line in answer.values("Set-Cookie") { keep(line) }
+        let answer = try HTTPConnection(edge).request(method, path: target, headers: headers, host: edge)
+        for line in answer.values("Set-Cookie") { store(line) }
         return answer
     }
 
@@ -137,7 +137,7 @@ final class FilmPlayer {
     }
 
     /// Keeps a cookie as `Set-Cookie` has it; without a path, or with `Secure`, as the film has none, it is an error.
-    func keep(_ line: String) {
+    func store(_ line: String) {
         let parts = line.components(separatedBy: "; ")
         let pair = parts[0].split(separator: "=", maxSplits: 1).map(String.init)
         let attribute = { (name: String) in

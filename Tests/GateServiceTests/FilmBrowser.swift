@@ -81,7 +81,7 @@ final class FilmBrowser: Sendable {
     private let chromium: String
     private let scripts: [Player: [UInt8]]
     /// What the tabs have told: of their ends, and of what they were doing last.
-    private let told = Mutex<(reports: [String: String], states: [String: String])>(([:], [:]))
+    private let messages = Mutex<(reports: [String: String], conditions: [String: String])>(([:], [:]))
 
     /// What all pages have. The fragment of a page has the number of the tab, the speed, the stream's seconds or 0, the time
     /// at which the viewer goes back to its beginning or 0, and the URL.
@@ -174,9 +174,9 @@ final class FilmBrowser: Sendable {
     func hear(_ path: String) {
         let parts = path.split(separator: "/").map(String.init)
         guard parts.count == 4, parts[0] == "page" else { return }
-        told.withLock { told in
-            if parts[1] == "state" { told.states[parts[2]] = parts[3] }
-            if parts[1] == "report", told.reports[parts[2]] == "" { told.reports[parts[2]] = parts[3] }
+        messages.withLock { messages in
+            if parts[1] == "state" { messages.conditions[parts[2]] = parts[3] }
+            if parts[1] == "report", messages.reports[parts[2]] == "" { messages.reports[parts[2]] = parts[3] }
         }
     }
 
@@ -194,47 +194,56 @@ final class FilmBrowser: Sendable {
         turningAt turn: Int = 0,
         hasCookies: Bool = true
     ) throws -> Tab {
-        let number = told.withLock { told in
-            let number = "\(told.reports.count)"
-            told.reports[number] = ""
+        let number = messages.withLock { messages in
+            let number = "\(messages.reports.count)"
+            messages.reports[number] = ""
             return number
         }
         let folder = try TemporaryFolder()
         let page = "http://\(edge.address)/page/\(player.rawValue).html#\(number),\(speed),\(seconds),\(turn),\(url)"
-        if player == .webKit { return try openWebKit(page, number, folder, hasCookies: hasCookies) }
+        if player == .webKit { return try openWebKit(page, tab: number, in: folder, hasCookies: hasCookies) }
         if !hasCookies {
             let profile = folder.file("Default")
             try FileManager.default.createDirectory(atPath: profile, withIntermediateDirectories: false)
             let block = "{\"profile\":{\"default_content_setting_values\":{\"cookies\":2}}}"
-            try folder.write("Default/Preferences", block)
+            try folder.write("Default/Preferences", contents: block)
         }
         let options = [
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
             "--no-first-run",
             "--autoplay-policy=no-user-gesture-required", "--user-data-dir=\(folder.path)",
         ]
-        return Tab(self, number, folder, [try Program(chromium, options + [page], log: folder.file("log"))])
+        return Tab(
+            browser: self,
+            number: number,
+            folder: folder,
+            programs: [try Program(chromium, arguments: options + [page], log: folder.file("log"))]
+        )
     }
 
     /// Opens a page in WebKitGTK, which has no headless mode: on a display of its own.
-    private func openWebKit(_ page: String, _ tab: String, _ folder: TemporaryFolder, hasCookies: Bool) throws -> Tab {
+    private func openWebKit(_ page: String, tab: String, in folder: TemporaryFolder, hasCookies: Bool) throws -> Tab {
         let browser = try #require(Self.miniBrowser, "WebKitGTK is not installed: run scripts/setup test")
         let xvfb = try #require(Program.installed("Xvfb"), "Xvfb is not installed: run scripts/setup test")
         let env = try #require(Program.installed("env"))
-        let screen = try Program(xvfb, ["-displayfd", "1", "-screen", "0", "640x480x24"], log: folder.file("display"))
+        let screen = try Program(
+            xvfb,
+            arguments: ["-displayfd", "1", "-screen", "0", "640x480x24"],
+            log: folder.file("display")
+        )
         // It prints the number of the display, and complaints about those that others have.
         let number = { screen.output.split(separator: "\n").first { $0.allSatisfy(\.isNumber) } }
         #expect(eventually { number() != nil || !screen.isRunning })
         let display = try #require(number(), "\(screen.output)")
         let program = try Program(
             env,
-            [
+            arguments: [
                 "HOME=\(folder.path)", "DISPLAY=:\(display)", "WEBKIT_GST_ENABLE_HLS_SUPPORT=1", browser,
                 "--autoplay-policy=allow", "--cookies-policy=\(hasCookies ? "always" : "never")", page,
             ],
             log: folder.file("log")
         )
-        return Tab(self, tab, folder, [program, screen])
+        return Tab(browser: self, number: tab, folder: folder, programs: [program, screen])
     }
 
     /// A browser that plays one URL. It ends with this object.
@@ -245,7 +254,7 @@ final class FilmBrowser: Sendable {
         /// The browser, and what it needs.
         private let programs: [Program]
 
-        fileprivate init(_ browser: FilmBrowser, _ number: String, _ folder: TemporaryFolder, _ programs: [Program]) {
+        fileprivate init(browser: FilmBrowser, number: String, folder: TemporaryFolder, programs: [Program]) {
             self.browser = browser
             self.number = number
             self.folder = folder
@@ -254,9 +263,9 @@ final class FilmBrowser: Sendable {
 
         /// Waits for the report: `part-PIECES-SECONDS`, or `whole-SECONDS` if it has played all of the stream, in one piece, and no request failed.
         func report(within seconds: Double) throws -> String {
-            let report = { self.browser.told.withLock { $0.reports[self.number] ?? "" } }
+            let report = { self.browser.messages.withLock { $0.reports[self.number] ?? "" } }
             let isDone = eventually(within: seconds) { !report().isEmpty }
-            let state = browser.told.withLock { $0.states[number] } ?? "not begun"
+            let state = browser.messages.withLock { $0.conditions[number] } ?? "not begun"
             #expect(
                 isDone,
                 "time, end and number of what is buffered, ready, network, paused: \(state)\n\(programs.first?.output.suffix(500) ?? "")"

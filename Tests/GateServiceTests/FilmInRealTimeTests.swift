@@ -11,7 +11,7 @@ import Testing
     @Test(arguments: EdgeProxy.allCases)
     func `is seen as a whole in real time`(edge: EdgeProxy) async throws {
         let stream = try FilmStream(.fragmented, segments: 72, seconds: 2)
-        try await Self.run(edge, stream) { (gate, proxy, chromium) throws in
+        try await Self.run(with: edge, stream: stream) { (gate, proxy, chromium) throws in
             let byToken = { (viewer: String) in
                 "http://\(proxy.address)\(stream.start)?token=\(try gate.filmToken(viewer).percentEncoded)"
             }
@@ -39,7 +39,7 @@ import Testing
 
     @Test(.needs(.nginx)) func `is seen as a whole in DASH`() async throws {
         let stream = try FilmStream(.dash, segments: 72, seconds: 2)
-        try await Self.run(.nginx, stream) { (gate, proxy, chromium) throws in
+        try await Self.run(with: .nginx, stream: stream) { (gate, proxy, chromium) throws in
             let url = { (viewer: String) in
                 "http://\(proxy.address)\(stream.start)?token=\(try gate.filmToken(viewer).percentEncoded)"
             }
@@ -54,9 +54,9 @@ import Testing
 
     /// Runs `body` with an edge in front of the stream, while the gate's clock goes as fast as the others.
     private static func run(
-        _ edge: EdgeProxy,
-        _ stream: FilmStream,
-        _ body: @escaping @Sendable (RunningGate, RunningEdge, FilmBrowser) throws -> Void
+        with edge: EdgeProxy,
+        stream: FilmStream,
+        body: @escaping @Sendable (RunningGate, RunningEdge, FilmBrowser) throws -> Void
     ) async throws {
         let chromium = try FilmBrowser.installed()
         // On a machine with other work, a player may pause for longer than a segment.

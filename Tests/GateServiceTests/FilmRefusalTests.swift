@@ -5,38 +5,37 @@ import Foundation
 import GateTestSupport
 import Testing
 
-
 /// The viewers whom real edges refuse a film, by the real gate's codes.
 @Suite(.serialized) struct `A film that others may not see` {
     private static func expect(
         _ code: String,
-        _ answer: HTTPConnection.Response,
-        _ status: Int = 403,
-        _ place: SourceLocation = #_sourceLocation
+        of answer: HTTPConnection.Response,
+        status: Int = 403,
+        sourceLocation location: SourceLocation = #_sourceLocation
     ) {
-        #expect(answer.status == status && answer.gateCode == code, "\(answer)", sourceLocation: place)
-        #expect(answer.values("Set-Cookie").isEmpty && !answer.body.contains("segment"), sourceLocation: place)
+        #expect(answer.status == status && answer.gateCode == code, "\(answer)", sourceLocation: location)
+        #expect(answer.values("Set-Cookie").isEmpty && !answer.body.contains("segment"), sourceLocation: location)
     }
 
     @Test(arguments: EdgeProxy.asking.filter(\.deliversGrants))
     func `opens for a second viewer with neither token nor grant of the first`(edge: EdgeProxy) async throws {
         try await edge.withFilm { (gate, proxy) throws in
-            let (first, second) = (FilmPlayer(proxy) { gate.now }, FilmPlayer(proxy) { gate.now })
+            let (first, second) = (FilmPlayer(at: proxy) { gate.now }, FilmPlayer(at: proxy) { gate.now })
             let token = try gate.filmToken("one").percentEncoded
             let start = "\(Film.start)?token=\(token)"
             // Without a start nothing opens, with a media token neither.
-            Self.expect("grant_missing", try second.get(Film.variant), 401)
-            Self.expect("grant_missing", try second.get("\(Film.segment(0))?token=\(token)"), 401)
-            Self.expect("media_token_missing", try second.get(Film.start), 401)
+            Self.expect("grant_missing", of: try second.get(Film.variant), status: 401)
+            Self.expect("grant_missing", of: try second.get("\(Film.segment(0))?token=\(token)"), status: 401)
+            Self.expect("media_token_missing", of: try second.get(Film.start), status: 401)
             #expect(try first.get(start).status == 200)
 
-            Self.expect("token_already_used", try second.get(start))
-            Self.expect("grant_missing", try second.get(Film.variant), 401)
-            Self.expect("grant_missing", try second.get("\(Film.variant)?token=\(token)"), 401)
+            Self.expect("token_already_used", of: try second.get(start))
+            Self.expect("grant_missing", of: try second.get(Film.variant), status: 401)
+            Self.expect("grant_missing", of: try second.get("\(Film.variant)?token=\(token)"), status: 401)
             let cookie = ["Cookie": try #require(first.cookie(for: Film.variant))]
-            Self.expect("grant_resource_mismatch", try second.get("/film/tbs/low/seg0.ts", cookie))
+            Self.expect("grant_resource_mismatch", of: try second.get("/film/tbs/low/seg0.ts", headers: cookie))
             let path = "/~cat=\(cookie["Cookie"]?.split(separator: "=")[1] ?? "")/film/tbs/low/seg0.ts"
-            Self.expect("grant_resource_mismatch", try second.get(path))
+            Self.expect("grant_resource_mismatch", of: try second.get(path))
             // The start accepts a grant; but the token of another does not help to one.
             #expect(try first.get(Film.start).isAllowed("granted", by: edge))
             #expect(proxy.origin.requests <= 2)
@@ -47,12 +46,12 @@ import Testing
     func `starts once, whatever the player asks for beside`(edge: EdgeProxy) async throws {
         // The time of the gate passes here, but that of the edge's cache does not.
         try await edge.withFilm(edge: ", cacheCeiling: 0s") { (gate, proxy) throws in
-            let player = FilmPlayer(proxy) { gate.now }
+            let player = FilmPlayer(at: proxy) { gate.now }
             let start = "\(Film.start)?token=\(try gate.filmToken("one").percentEncoded)"
             for _ in 0..<2 {
                 let head = try player.get(start, method: "HEAD")
                 #expect(head.isAllowed("probe", by: edge) && head.values("Set-Cookie").isEmpty, "\(head)")
-                Self.expect("range_not_permitted", try player.get(start, ["Range": "bytes=0-1"]))
+                Self.expect("range_not_permitted", of: try player.get(start, headers: ["Range": "bytes=0-1"]))
             }
             let first = try player.get(start)
             #expect(first.isAllowed("verified", by: edge) && first.values("Set-Cookie").count == 1, "\(first)")
@@ -63,7 +62,7 @@ import Testing
                 let again = try player.get(start)
                 #expect(again.isAllowed("granted", "renewed", by: edge), "\(again)")
                 #expect(try player.get(start, method: "HEAD").status == 200)
-                let part = try player.get(start, ["Range": "bytes=0-1"])
+                let part = try player.get(start, headers: ["Range": "bytes=0-1"])
                 #expect([200, 206].contains(part.status), "\(part)")
             }
             let starts = try gate.metric("playgate_decisions_total{decision=\"allow\",code=\"verified\"}")
@@ -74,20 +73,20 @@ import Testing
     @Test(arguments: EdgeProxy.allCases)
     func `ends within five seconds of its revocation`(edge: EdgeProxy) async throws {
         try await edge.withFilm(edge: ", cacheCeiling: 1s") { (gate, proxy) throws in
-            for kind in ["playback", "token", "sessionGUID", "mvpd"] { try Self.revoke(kind, gate, proxy) }
+            for kind in ["playback", "token", "sessionGUID", "mvpd"] { try Self.revoke(kind, by: gate, proxy: proxy) }
         }
     }
 
     /// Plays by cookie and by path segment, and revokes what they were started by.
-    private static func revoke(_ kind: String, _ gate: RunningGate, _ proxy: RunningEdge) throws {
+    private static func revoke(_ kind: String, by gate: RunningGate, proxy: RunningEdge) throws {
         let token = try gate.filmToken(kind)
         let playback = try gate.play("film", token: token)
         let grants: [[String: Any]] = try #require(playback.json["grants"] as? [[String: Any]], "\(playback)")
         let grant: [String: Any] = try #require(grants.first)
         let text = { (name: String) -> String in grant[name] as? String ?? "" }
-        let player = FilmPlayer(proxy) { gate.now }
-        player.keep(try #require((grant["setCookies"] as? [String])?.first))
-        let other = FilmPlayer(proxy) { gate.now }
+        let player = FilmPlayer(at: proxy) { gate.now }
+        player.store(try #require((grant["setCookies"] as? [String])?.first))
+        let other = FilmPlayer(at: proxy) { gate.now }
         let byCookie: (Int) throws -> HTTPConnection.Response = { try player.get(Film.segment($0)) }
         let bySegment: (Int) throws -> HTTPConnection.Response = { number in
             try other.get("/" + text("segment") + Film.segment(number))
@@ -95,12 +94,12 @@ import Testing
         for ask in [byCookie, bySegment] { #expect(try ask(0).status == 200) }
         gate.now = gate.now.adding(seconds: 1)
         let names = ["playback": text("session"), "token": token, "sessionGUID": kind, "mvpd": "SandboxMVPD"]
-        let revocation = try gate.post("/v1/revocations", "{\"\(kind)\":\"\(names[kind] ?? "")\"}")
+        let revocation = try gate.post("/v1/revocations", body: "{\"\(kind)\":\"\(names[kind] ?? "")\"}")
         #expect([200, 201, 204].contains(revocation.status), "\(revocation)")
-        for ask in [byCookie, bySegment] { expect("grant_revoked", try ask(1)) }
+        for ask in [byCookie, bySegment] { expect("grant_revoked", of: try ask(1)) }
         // An edge may keep an answer for as long as `edge.cacheCeiling`.
         if kind == "playback" { #expect(try eventually { try byCookie(0).gateCode == "grant_revoked" }) }
-        let renewal = try gate.post("/v1/grants/renew", "{\"grant\":\"\(text("token"))\"}")
+        let renewal = try gate.post("/v1/grants/renew", body: "{\"grant\":\"\(text("token"))\"}")
         #expect(renewal.status == 403 && renewal.body.contains("grant_revoked"), "\(renewal)")
     }
 
@@ -109,7 +108,7 @@ import Testing
         try await edge.withFilm { (gate, proxy) throws in
             let targets = [Film.variant] + (0..<Film.count).map(Film.segment)
             for viewer in ["one", "two", "three"] {
-                let player = FilmPlayer(proxy) { gate.now }
+                let player = FilmPlayer(at: proxy) { gate.now }
                 #expect(
                     try player.get("\(Film.start)?token=\(try gate.filmToken(viewer).percentEncoded)").gateCode
                         == "verified"
@@ -120,7 +119,7 @@ import Testing
             // By path segment too, and the grant is in no request to the origin.
             let playback = try gate.play("film", token: try gate.filmToken("four"))
             let grants = try #require(playback.json["grants"] as? [[String: Any]], "\(playback)")
-            let player = FilmPlayer(proxy) { gate.now }
+            let player = FilmPlayer(at: proxy) { gate.now }
             for grant in grants {
                 for target in targets {
                     #expect(try player.get("/\(grant["segment"] as? String ?? "")\(target)").status == 200)

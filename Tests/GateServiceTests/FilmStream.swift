@@ -51,7 +51,7 @@ struct FilmStream {
         // A master playlist names the bit rate, so there must be one.
         let output = coding + ["-b:v", "200k", "-g", "\(25 * seconds)"] + (format == .dash ? dash : hls)
         let arguments = ["-nostdin", "-v", "error"] + picture + output
-        let run = try CommandRun(Self.ffmpeg(), arguments)
+        let run = try CommandRun(Self.ffmpeg(), arguments: arguments)
         try #require(run.status == 0, "\(run.error)")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         files = try Dictionary(uniqueKeysWithValues: names.map { ("/film/tnt/\($0)", try folder.bytes($0)) })
@@ -77,7 +77,7 @@ struct FilmStream {
     func play(_ url: String, inRealTime: Bool = false) throws -> Showing {
         let pace = inRealTime ? ["-re"] : []
         let arguments = ["-nostdin", "-v", "verbose"] + pace + ["-i", url, "-map", "0:v:0", "-f", "framecrc", "-"]
-        let run = try CommandRun(Self.ffmpeg(), arguments, within: 600)
+        let run = try CommandRun(Self.ffmpeg(), arguments: arguments, within: 600)
         let seen = run.output.split(separator: "\n").filter { !$0.hasPrefix("#") }.count
         // A segment that was refused is passed over, and ffmpeg ends as if nothing was. It asks for one too many in DASH: 404.
         let isRefused = ["401", "403", "500", "502", "503", "504"].contains { run.error.contains("HTTP error \($0)") }

@@ -22,23 +22,23 @@ import Testing
 
     @Test func `has its slot for as long as the edge renews it`() async throws {
         try await Self.with { (gate, nginx) throws in
-            let (start, player) = (gate.now, FilmPlayer(nginx) { gate.now })
+            let (start, player) = (gate.now, FilmPlayer(at: nginx) { gate.now })
             let first = try gate.filmToken("one").percentEncoded
             let started = try player.get("\(Film.start)?token=\(first)")
             #expect(started.gateCode == "verified", "\(started)")
             for number in 0..<10 {
                 gate.now = start.adding(seconds: 4 * Int64(number + 1))
                 #expect(try player.get(Film.segment(number)).status == 200)
-                let other = FilmPlayer(nginx) { gate.now }
+                let other = FilmPlayer(at: nginx) { gate.now }
                 let token = try gate.filmToken("one").percentEncoded
                 #expect(try other.get("\(Film.start)?token=\(token)").gateCode == "stream_limit_reached", "\(number)")
             }
             let two = try gate.filmToken("two").percentEncoded
-            #expect(try FilmPlayer(nginx) { gate.now }.get("\(Film.start)?token=\(two)").status == 200)
+            #expect(try FilmPlayer(at: nginx) { gate.now }.get("\(Film.start)?token=\(two)").status == 200)
             // The slot ends ten seconds after the last grant; the refusal before has not used the token.
             gate.now = start.adding(seconds: 45)
             let token = try gate.filmToken("one").percentEncoded
-            let other = FilmPlayer(nginx) { gate.now }
+            let other = FilmPlayer(at: nginx) { gate.now }
             #expect(try other.get("\(Film.start)?token=\(token)").gateCode == "stream_limit_reached")
             gate.now = start.adding(seconds: 60)
             #expect(try other.get("\(Film.start)?token=\(token)").gateCode == "verified")
@@ -54,7 +54,7 @@ import Testing
             let session = issued["session"] as? String ?? ""
             for number in 0..<6 {
                 gate.now = start.adding(seconds: 8 * Int64(number + 1))
-                let renewal = try gate.post("/v1/grants/renew", "{\"grant\":\"\(grant)\"}")
+                let renewal = try gate.post("/v1/grants/renew", body: "{\"grant\":\"\(grant)\"}")
                 let renewed = try #require(renewal.json["grant"] as? [String: Any], "\(renewal)")
                 grant = renewed["token"] as? String ?? ""
                 let other = try gate.play("film", token: try gate.filmToken("one"))
@@ -62,10 +62,10 @@ import Testing
             }
             // At its end another one begins, and the grant of this one is not renewed.
             gate.now = start.adding(seconds: 54)
-            let end = try gate.connect().request("DELETE", "/v1/playback/\(session)")
+            let end = try gate.connect().request("DELETE", path: "/v1/playback/\(session)")
             #expect(end.status == 200 && end.json["freed"] as? Bool == true, "\(end)")
             #expect(try gate.play("film", token: try gate.filmToken("one")).status == 200)
-            let refused = try gate.post("/v1/grants/renew", "{\"grant\":\"\(grant)\"}")
+            let refused = try gate.post("/v1/grants/renew", body: "{\"grant\":\"\(grant)\"}")
             #expect(refused.status == 403 && refused.body.contains("grant_revoked"), "\(refused)")
         }
     }

@@ -5,11 +5,10 @@ import Foundation
 import GateTestSupport
 import Testing
 
-
 /// A whole film through real edges with the real gate: past the media token's life, and up to the session's end.
 @Suite(.serialized) struct `A film behind a real edge` {
     /// Plays master and variant playlists, and returns the segments.
-    private static func open(_ player: FilmPlayer, _ target: String, _ edge: EdgeProxy) throws -> [String] {
+    private static func open(by player: FilmPlayer, target: String, at edge: EdgeProxy) throws -> [String] {
         let master = try player.get(target)
         #expect(master.status == 200, "\(master)")
         let variants = FilmPlayer.references(master, of: target)
@@ -25,11 +24,11 @@ import Testing
     func `is played by one URL with a media token and by cookies after it`(edge: EdgeProxy) async throws {
         try await edge.withFilm { (gate, proxy) throws in
             let start = gate.now
-            let player = FilmPlayer(proxy) { gate.now }
+            let player = FilmPlayer(at: proxy) { gate.now }
             let segments = try Self.open(
-                player,
-                "\(Film.start)?token=\(try gate.filmToken("one").percentEncoded)",
-                edge
+                by: player,
+                target: "\(Film.start)?token=\(try gate.filmToken("one").percentEncoded)",
+                at: edge
             )
             var renewals = 0
             for (number, segment) in segments.dropLast(3).enumerated() {
@@ -61,20 +60,23 @@ import Testing
     func `is played by the cookies that the player's backend gets and renews`(edge: EdgeProxy) async throws {
         try await edge.withFilm { (gate, proxy) throws in
             let start = gate.now
-            let player = FilmPlayer(proxy) { gate.now }
+            let player = FilmPlayer(at: proxy) { gate.now }
             let playback = try gate.play("film", token: try gate.filmToken("one"))
-            var grant = try Self.grant("live", playback)
-            player.keep(try #require((grant["setCookies"] as? [String])?.first))
-            let segments = try Self.open(player, Film.start, edge)
+            var grant = try Self.grant(of: "live", in: playback)
+            player.store(try #require((grant["setCookies"] as? [String])?.first))
+            let segments = try Self.open(by: player, target: Film.start, at: edge)
             var renewals = 0
             for (number, segment) in segments.dropLast(3).enumerated() {
                 gate.now = start.adding(seconds: 2 * Int64(number + 1))
-                let renewal = try gate.post("/v1/grants/renew", "{\"grant\":\"\(grant["token"] as? String ?? "")\"}")
+                let renewal = try gate.post(
+                    "/v1/grants/renew",
+                    body: "{\"grant\":\"\(grant["token"] as? String ?? "")\"}"
+                )
                 #expect(renewal.status == 200, "\(renewal)")
                 if renewal.json["renewed"] as? Bool == true {
                     renewals += 1
                     grant = try #require(renewal.json["grant"] as? [String: Any])
-                    player.keep(try #require((grant["setCookies"] as? [String])?.first))
+                    player.store(try #require((grant["setCookies"] as? [String])?.first))
                 }
                 let answer = try player.get(segment)
                 #expect(answer.isAllowed("granted", by: edge), "\(number): \(answer)")
@@ -91,11 +93,11 @@ import Testing
     func `is played by one URL with the grant in a path segment`(edge: EdgeProxy) async throws {
         try await edge.withFilm { (gate, proxy) throws in
             let start = gate.now
-            let player = FilmPlayer(proxy) { gate.now }
+            let player = FilmPlayer(at: proxy) { gate.now }
             let playback = try gate.play("film", token: try gate.filmToken("one"))
-            let url = try #require(try Self.grant("whole", playback)["url"] as? String)
+            let url = try #require(try Self.grant(of: "whole", in: playback)["url"] as? String)
             #expect(url.hasPrefix("http://\(proxy.address)/~cat=") && url.hasSuffix(Film.start))
-            let segments = try Self.open(player, url, edge)
+            let segments = try Self.open(by: player, target: url, at: edge)
             for (number, segment) in segments.dropLast(3).enumerated() {
                 gate.now = start.adding(seconds: 2 * Int64(number + 1))
                 let answer = try player.get(segment)
@@ -108,7 +110,7 @@ import Testing
             // The grant is of its own host.
             let other = try HTTPConnection(proxy.address).request(
                 "GET",
-                segments[3].replacing("http://\(proxy.address)", with: "")
+                path: segments[3].replacing("http://\(proxy.address)", with: "")
             )
             // Caddy's page has one host.
             if edge != .caddy { #expect(other.status == 403 && other.gateCode == "grant_uri_mismatch", "\(other)") }
@@ -122,11 +124,11 @@ import Testing
     func `renews one grant for all of a player's parallel requests`(edge: EdgeProxy) async throws {
         try await edge.withFilm { (gate, proxy) throws in
             let start = gate.now
-            let player = FilmPlayer(proxy) { gate.now }
+            let player = FilmPlayer(at: proxy) { gate.now }
             let segments = try Self.open(
-                player,
-                "\(Film.start)?token=\(try gate.filmToken("one").percentEncoded)",
-                edge
+                by: player,
+                target: "\(Film.start)?token=\(try gate.filmToken("one").percentEncoded)",
+                at: edge
             )
             let first = try #require(player.cookie(for: segments[0]))
             gate.now = start.adding(seconds: 5)
@@ -134,7 +136,7 @@ import Testing
             let cookies = try concurrently(8) { number in
                 let answer = try HTTPConnection(address).request(
                     "GET",
-                    segments[number],
+                    path: segments[number],
                     headers: ["Cookie": first],
                     host: address
                 )
@@ -146,13 +148,15 @@ import Testing
             #expect(!renewed.contains(first))
             // The old grant is good up to its end, in each place; an expired one does no harm to a good one beside it.
             let segment = "/~cat=\(first.split(separator: "=")[1])"
-            let alone = FilmPlayer(proxy) { gate.now }
+            let other = FilmPlayer(at: proxy) { gate.now }
             gate.now = start.adding(seconds: 9)
-            #expect(try alone.get(segment + segments[8]).isAllowed("renewed", by: edge))
+            #expect(try other.get(segment + segments[8]).isAllowed("renewed", by: edge))
             gate.now = start.adding(seconds: 10)
-            #expect(try FilmPlayer(proxy) { gate.now }.get(segment + segments[9]).gateCode == "grant_expired")
-            #expect(try FilmPlayer(proxy) { gate.now }.get(segments[9], ["Cookie": first]).gateCode == "grant_expired")
-            player.keep(renewed)
+            #expect(try FilmPlayer(at: proxy) { gate.now }.get(segment + segments[9]).gateCode == "grant_expired")
+            #expect(
+                try FilmPlayer(at: proxy) { gate.now }.get(segments[9], headers: ["Cookie": first]).gateCode == "grant_expired"
+            )
+            player.store(renewed)
             let cookie = try #require(player.cookie(for: segments[10]))
             for headers in [
                 ["Cookie": cookie], ["Cookie": "\(first); \(cookie)"],
@@ -160,7 +164,7 @@ import Testing
             ] {
                 let both = try HTTPConnection(address).request(
                     "GET",
-                    segment + segments[10],
+                    path: segment + segments[10],
                     headers: headers,
                     host: address
                 )
@@ -170,7 +174,7 @@ import Testing
     }
 
     /// The grant of a profile in the answer to `POST /v1/playback`.
-    private static func grant(_ profile: String, _ answer: HTTPConnection.Response) throws -> [String: Any] {
+    private static func grant(of profile: String, in answer: HTTPConnection.Response) throws -> [String: Any] {
         #expect(answer.status == 200, "\(answer)")
         let grants = try #require(answer.json["grants"] as? [[String: Any]], "\(answer)")
         return try #require(grants.first { $0["profile"] as? String == profile })

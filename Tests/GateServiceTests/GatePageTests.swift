@@ -16,9 +16,9 @@ import Testing
 
     /// The addresses of a page become sockets in a folder.
     private static func replacingAddresses(
-        _ text: String,
-        _ folder: TemporaryFolder,
-        _ replacement: (String) -> String
+        of text: String,
+        in folder: TemporaryFolder,
+        replacement: (String) -> String
     ) -> String {
         var text = text
         for (address, name) in [("127.0.0.1:8080", "api"), ("127.0.0.1:8081", "edge"), ("127.0.0.1:9090", "admin")] {
@@ -42,16 +42,16 @@ import Testing
         let programs = URL(fileURLWithPath: Program.built("playgate")).deletingLastPathComponent().path
         var script = "cd \(folder.path)\nPATH=\(programs):$PATH\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\n"
         for step in steps {
-            script += replacingAddresses(step.command, folder) { $0 } + "\nstatus=$?\n"
+            script += replacingAddresses(of: step.command, in: folder) { $0 } + "\nstatus=$?\n"
             for (start, more) in preparing where step.command.hasPrefix(start) { script += more + "\n" }
             script += "echo \"--status $status--\"\n"
         }
-        let run = try CommandRun(try #require(Program.installed("bash")), ["-c", script], within: 120)
+        let run = try CommandRun(try #require(Program.installed("bash")), arguments: ["-c", script], within: 120)
         let printed = run.output.components(separatedBy: "--status 0--\n")
         #expect(printed.count == steps.count + 1, "\(run.output) \(run.error)")
         for (step, text) in zip(steps, printed) where isComplete || !step.output.isEmpty {
             var expected = step
-            expected.output = step.output.map { replacingAddresses($0, folder) { "unix:\($0)" } }
+            expected.output = step.output.map { replacingAddresses(of: $0, in: folder) { "unix:\($0)" } }
             let difference = expected.difference(from: text)
             #expect(difference == nil, "\(step.command): \(difference ?? "") \(run.error)")
         }
@@ -62,7 +62,10 @@ import Testing
         let page = try Self.page("docs/playback.md")
         let block = try #require(page.components(separatedBy: "```yaml\n").dropFirst().first)
         let configuration = block.components(separatedBy: "```\n")[0]
-        try folder.write("gate.yaml", Self.replacingAddresses(configuration, folder) { "\"unix:\($0)\"" })
+        try folder.write(
+            "gate.yaml",
+            contents: Self.replacingAddresses(of: configuration, in: folder) { "\"unix:\($0)\"" }
+        )
         let steps = ConsoleStep.steps(of: page)
         #expect(steps.count > 25 && steps.count { !$0.output.isEmpty } > 15)
         // The gate is ready when it knows the revocations.
@@ -90,7 +93,7 @@ import Testing
                     .replacing("http://127.0.0.1:9090", with: "http://\(gate.admin)")
                     .replacing("curl ", with: "curl -sf ")
                 let script = "cd \(gate.folder.path)\nPATH=\(programs):$PATH\n\(command)"
-                let run = try CommandRun(try #require(Program.installed("bash")), ["-c", script])
+                let run = try CommandRun(try #require(Program.installed("bash")), arguments: ["-c", script])
                 #expect(run.status == 0, "\(command): \(run.error)")
                 guard !step.output.isEmpty else { continue }
                 #expect(step.difference(from: run.output) == nil, "\(run.output)")
@@ -111,8 +114,8 @@ import Testing
             atPath: folder.file("examples"),
             withDestinationPath: "\(repository)/examples"
         )
-        try folder.write("feed.xml", "<rss version=\"2.0\"><channel><title>TNT</title></channel></rss>")
-        try folder.write("index.m3u8", "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\nseg1.m4s\n")
+        try folder.write("feed.xml", contents: "<rss version=\"2.0\"><channel><title>TNT</title></channel></rss>")
+        try folder.write("index.m3u8", contents: "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\nseg1.m4s\n")
         let addresses = ["8080": "api", "9090": "admin"].map {
             "s|127.0.0.1:\($0.key)|unix:\(folder.file($0.value))|"
         }

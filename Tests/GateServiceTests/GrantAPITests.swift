@@ -49,8 +49,8 @@ import Testing
         return (answer.json, try #require(answer.json["grant"] as? Object ?? grants.first))
     }
 
-    private static func post(_ gate: RunningGate, _ path: String, _ body: Object) throws -> HTTPConnection.Response {
-        try gate.post(path, String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self))
+    private static func post(to gate: RunningGate, path: String, body: Object) throws -> HTTPConnection.Response {
+        try gate.post(path, body: String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self))
     }
 
     private static func milliseconds(_ value: Any?) -> Int64? { (value as? NSNumber)?.int64Value }
@@ -103,8 +103,8 @@ import Testing
             let token = try #require(grant["token"] as? String)
             // The mirror of revocations is read first.
             var body: Object = ["grant": token, "profile": "second", "path": "/film/master.m3u8"]
-            #expect(try eventually { try Self.post(gate, "/v1/grants", body).status == 200 })
-            let other = try #require(try Self.post(gate, "/v1/grants", body).json["grant"] as? Object)
+            #expect(try eventually { try Self.post(to: gate, path: "/v1/grants", body: body).status == 200 })
+            let other = try #require(try Self.post(to: gate, path: "/v1/grants", body: body).json["grant"] as? Object)
             #expect(
                 other["profile"] as? String == "second" && other["session"] as? String == grant["session"] as? String
             )
@@ -116,7 +116,7 @@ import Testing
                 ("/none/a", "live", 404, "unknown_media"), ("/live/tnt/a", "live", 400, "invalid_request"),
             ] {
                 (body["path"], body["profile"]) = (path, profile)
-                let refused = try Self.post(gate, "/v1/grants", body)
+                let refused = try Self.post(to: gate, path: "/v1/grants", body: body)
                 #expect(refused.status == status && refused.code == code, "\(path): \(refused)")
             }
         }
@@ -125,7 +125,9 @@ import Testing
     @Test func `renews a grant in its window, and never past the end of its session`() async throws {
         try await RunningGate.with(Self.configuration("session: 400s")) { (gate) throws in
             let grant = try Self.start(gate).grant
-            let renew = { (token: Any?) in try Self.post(gate, "/v1/grants/renew", ["grant": token ?? ""]) }
+            let renew = { (token: Any?) in
+                try Self.post(to: gate, path: "/v1/grants/renew", body: ["grant": token ?? ""])
+            }
             #expect(try eventually { try renew(grant["token"]).status == 200 })
             let early = try renew(grant["token"]).json
             #expect(early["renewed"] as? Bool == false && early["grant"] == nil)
@@ -146,13 +148,17 @@ import Testing
         try await RunningGate.with(Self.configuration(profile: Self.second)) { (gate) throws in
             let grant = try Self.start(gate).grant
             let (token, session) = (grant["token"] as? String ?? "", grant["session"] as? String ?? "")
-            #expect(try eventually { try Self.post(gate, "/v1/grants/renew", ["grant": token]).status == 200 })
-            #expect(try gate.post("/v1/revocations", "{\"playback\":\"\(session)\"}").status == 201)
-            #expect(try Self.post(gate, "/v1/grants/renew", ["grant": token]).code == "grant_revoked")
+            #expect(
+                try eventually {
+                    try Self.post(to: gate, path: "/v1/grants/renew", body: ["grant": token]).status == 200
+                }
+            )
+            #expect(try gate.post("/v1/revocations", body: "{\"playback\":\"\(session)\"}").status == 201)
+            #expect(try Self.post(to: gate, path: "/v1/grants/renew", body: ["grant": token]).code == "grant_revoked")
             let body: Object = ["grant": token, "profile": "second", "media": "film"]
-            #expect(try Self.post(gate, "/v1/grants", body).code == "invalid_request")
+            #expect(try Self.post(to: gate, path: "/v1/grants", body: body).code == "invalid_request")
             let path: Object = ["grant": token, "profile": "second", "path": "/film/master.m3u8"]
-            #expect(try Self.post(gate, "/v1/grants", path).code == "grant_revoked")
+            #expect(try Self.post(to: gate, path: "/v1/grants", body: path).code == "grant_revoked")
         }
     }
 
@@ -160,7 +166,7 @@ import Testing
         try await RunningGate.with(Self.configuration()) { (gate) throws in
             let grant = try Self.start(gate).grant
             var body: Object = ["grant": grant["token"] ?? "", "url": "https://cdn.example/film/seg1.ts"]
-            let good = try Self.post(gate, "/v1/grants/verify", body).json
+            let good = try Self.post(to: gate, path: "/v1/grants/verify", body: body).json
             #expect(
                 good["valid"] as? Bool == true && good["code"] is NSNull && good["key"] as? String == "k1",
                 "\(good)"
@@ -174,12 +180,12 @@ import Testing
             ] {
                 var other = body
                 other[member] = value
-                let bad = try Self.post(gate, "/v1/grants/verify", other).json
+                let bad = try Self.post(to: gate, path: "/v1/grants/verify", body: other).json
                 #expect(bad["valid"] as? Bool == false && bad["code"] as? String == code, "\(bad)")
                 #expect((bad["claim"] as? String)?.contains(claim) == true, "\(bad)")
             }
             body["url"] = "/film/seg1.ts"
-            #expect(try Self.post(gate, "/v1/grants/verify", body).code == "invalid_request")
+            #expect(try Self.post(to: gate, path: "/v1/grants/verify", body: body).code == "invalid_request")
         }
     }
 
@@ -191,7 +197,7 @@ import Testing
             #expect(refused.status == 409 && refused.code == "stream_limit_reached", "\(refused)")
             // Another viewer has a limit of his own.
             _ = try Self.start(gate, session: "s2")
-            let end = { (session: String) in try gate.connect().request("DELETE", "/v1/playback/\(session)") }
+            let end = { (session: String) in try gate.connect().request("DELETE", path: "/v1/playback/\(session)") }
             let session = try #require(first["session"] as? String)
             #expect(try end(session).json["freed"] as? Bool == true)
             #expect(try end(session).json["freed"] as? Bool == false)
@@ -206,7 +212,7 @@ import Testing
         try await RunningGate.with(Self.configuration("streams: 1", profile: Self.second)) { (gate) throws in
             let grant = try Self.start(gate).grant
             let body: Object = ["grant": grant["token"] ?? "", "profile": "second", "path": "/film/master.m3u8"]
-            let exchange = { try Self.post(gate, "/v1/grants", body) }
+            let exchange = { try Self.post(to: gate, path: "/v1/grants", body: body) }
             #expect(try eventually { try exchange().status == 200 })
             #expect(try gate.metric("playgate_store_leases") == 1)
             // The slot would end after 310 s; now it ends 310 s after this.
@@ -227,12 +233,14 @@ import Testing
         try await RunningGate.with(Self.configuration("streams: 1", profile: Self.second)) { (gate) throws in
             let grant = try Self.start(gate).grant
             let body: Object = ["grant": grant["token"] ?? "", "profile": "second", "path": "/film/master.m3u8"]
-            #expect(try eventually { try Self.post(gate, "/v1/grants", body).status == 200 })
+            #expect(try eventually { try Self.post(to: gate, path: "/v1/grants", body: body).status == 200 })
             let session = try #require(grant["session"] as? String)
-            #expect(try gate.connect().request("DELETE", "/v1/playback/\(session)").json["freed"] as? Bool == true)
+            #expect(
+                try gate.connect().request("DELETE", path: "/v1/playback/\(session)").json["freed"] as? Bool == true
+            )
             let token = try gate.token(GateSample.claims(session: "s1", ttl: 400_000))
             #expect(try gate.play(path: "/film/master.m3u8", token: token, playbackID: "p2").status == 200)
-            let refused = try Self.post(gate, "/v1/grants", body)
+            let refused = try Self.post(to: gate, path: "/v1/grants", body: body)
             #expect(refused.status == 403 && refused.code == "grant_revoked", "\(refused)")
         }
     }
@@ -248,8 +256,11 @@ import Testing
                 with: "subjectKey: \(Self.secret.replacing("M", with: "N"))"
             )
             try #require(other != before)
-            try gate.folder.write("gate.yaml", other.replacing("host: cdn.example", with: "host: cdn-3.example"))
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            try gate.folder.write(
+                "gate.yaml",
+                contents: other.replacing("host: cdn.example", with: "host: cdn-3.example")
+            )
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(try gate.log("a change of grants.subjectKey takes effect after a restart").count == 1)
             let second = try #require(try start())
             #expect(second["scope"] as? [String] == ["https://cdn-3.example/film/"])
@@ -266,7 +277,7 @@ import Testing
                 case "/v1/grants/renew": ["grant": "AAAA"]
                 default: ["grant": "AAAA", "url": "https://cdn.example/a"]
                 }
-            let answer = try Self.post(gate, path, body)
+            let answer = try Self.post(to: gate, path: path, body: body)
             #expect(answer.status == 404 && answer.code == "grants_not_configured", "\(answer)")
         }
     }

@@ -6,7 +6,6 @@ import GateTestSupport
 import Platform
 import Testing
 
-
 /// Grants of profiles with `bind`.
 @Suite struct `A grant that is bound to its player` {
     private static let secret = String(repeating: "A", count: 44)
@@ -45,20 +44,20 @@ import Testing
     private static let both = "{ address: prefix, headers: [User-Agent] }"
 
     private static func play(
-        _ gate: RunningGate,
-        _ token: String,
-        _ members: String = "",
+        at gate: RunningGate,
+        token: String,
+        members: String = "",
         path: String = "/film/master.m3u8"
     ) throws -> HTTPConnection.Response {
-        try gate.post("/v1/playback", "{\"path\":\"\(path)\",\"token\":\"\(token)\"\(members)}")
+        try gate.post("/v1/playback", body: "{\"path\":\"\(path)\",\"token\":\"\(token)\"\(members)}")
     }
 
     private static let facts = #","client":"203.0.113.9","headers":{"user-agent":"Player/1","X-Other":"x"}"#
 
     /// The claims of a grant as `/v1/grants/verify` lists them.
-    private static func claims(_ gate: RunningGate, _ grant: String) throws -> [String: String] {
+    private static func claims(by gate: RunningGate, of grant: String) throws -> [String: String] {
         let body = "{\"grant\":\"\(grant)\",\"url\":\"https://cdn.example/film/a.ts\"}"
-        let list = try gate.post("/v1/grants/verify", body).json["claims"] as? [[String: Any]] ?? []
+        let list = try gate.post("/v1/grants/verify", body: body).json["claims"] as? [[String: Any]] ?? []
         let pairs = list.map { ($0["claim"] as? String ?? "", $0["value"] as? String ?? "") }
         return Dictionary(pairs) { first, _ in first }
     }
@@ -70,16 +69,19 @@ import Testing
                 "", #","client":"203.0.113.9""#, #","headers":{"User-Agent":"Player/1"}"#,
                 #","client":"203.0.113.9","headers":{"User-Agent":" "}"#,
             ] {
-                let refused = try Self.play(gate, token, members)
+                let refused = try Self.play(at: gate, token: token, members: members)
                 #expect(refused.status == 403 && refused.code == "grant_context_missing", "\(members): \(refused)")
                 #expect(refused.json["action"] as? String == "configuration")
             }
             // One of two profiles binds.
-            #expect(try Self.play(gate, token, path: "/both/a").code == "grant_context_missing")
+            #expect(try Self.play(at: gate, token: token, path: "/both/a").code == "grant_context_missing")
             for client in ["203.0.113.9:80", "player", ""] {
-                #expect(try Self.play(gate, token, ",\"client\":\"\(client)\"").code == "invalid_request")
+                #expect(
+                    try Self.play(at: gate, token: token, members: ",\"client\":\"\(client)\"").code
+                        == "invalid_request"
+                )
             }
-            #expect(try Self.play(gate, token, Self.facts).json["reason"] as? String == "verified")
+            #expect(try Self.play(at: gate, token: token, members: Self.facts).json["reason"] as? String == "verified")
         }
     }
 
@@ -95,9 +97,9 @@ import Testing
             ] {
                 let members = ",\"client\":\"\(client)\",\"headers\":{\"User-Agent\":\"\(agent)\"}"
                 let token = try gate.token(GateSample.claims(session: client))
-                let answer = try Self.play(gate, token, members)
+                let answer = try Self.play(at: gate, token: token, members: members)
                 let grant = answer.json["grant"] as? [String: Any]
-                let claims = try Self.claims(gate, grant?["token"] as? String ?? "")
+                let claims = try Self.claims(by: gate, of: grant?["token"] as? String ?? "")
                 #expect(claims["catnip"] == "[\(catnip)]", "\(claims) \(answer)")
                 #expect(claims["cath"]?.hasPrefix(cath) == true, "\(claims)")
             }
@@ -155,16 +157,21 @@ import Testing
 
     @Test func `is made by an exchange only with the facts`() async throws {
         try await RunningGate.with(Self.configuration(Self.both)) { (gate) throws in
-            let answer = try Self.play(gate, try gate.token(), Self.facts, path: "/both/a")
+            let answer = try Self.play(at: gate, token: try gate.token(), members: Self.facts, path: "/both/a")
             let grants = answer.json["grants"] as? [[String: Any]] ?? []
             let free = try #require(grants.first { $0["profile"] as? String == "free" }?["token"] as? String)
             let ask = { (more: String) in
-                try gate.post("/v1/grants", "{\"grant\":\"\(free)\",\"profile\":\"live\",\"path\":\"/both/a\"\(more)}")
+                try gate.post(
+                    "/v1/grants",
+                    body: "{\"grant\":\"\(free)\",\"profile\":\"live\",\"path\":\"/both/a\"\(more)}"
+                )
             }
             #expect(try eventually { try ask(Self.facts).status == 200 })
             #expect(try ask("").code == "grant_context_missing")
             let bound = try ask(Self.facts).json["grant"] as? [String: Any]
-            #expect(try Self.claims(gate, bound?["token"] as? String ?? "")["catnip"] == "[52([24, h'cb0071'])]")
+            #expect(
+                try Self.claims(by: gate, of: bound?["token"] as? String ?? "")["catnip"] == "[52([24, h'cb0071'])]"
+            )
         }
     }
 
@@ -174,7 +181,7 @@ import Testing
             (gate, nginx) throws in
             nginx.origin.serve(["/film/master.m3u8": Array("master".utf8), "/film/a.ts": Array("segment".utf8)])
             let get = { (target: String, address: String, fields: [String: String]) in
-                try HTTPConnection(nginx.address, from: address).request("GET", target, headers: fields)
+                try HTTPConnection(nginx.address, from: address).request("GET", path: target, headers: fields)
             }
             let agent = ["User-Agent": "Player/1"]
             let token = try gate.token().percentEncoded
@@ -184,13 +191,13 @@ import Testing
             let first = try get(start, "127.0.0.1", agent)
             #expect(first.status == 200 && first.gateCode == "verified", "\(first)")
             let cookie = String(try #require(first.values("Set-Cookie").first).prefix { $0 != ";" })
-            let shown = agent.merging(["Cookie": cookie]) { $1 }
-            #expect(try eventually { try get("/film/a.ts", "127.0.0.1", shown).status == 200 })
+            let presented = agent.merging(["Cookie": cookie]) { $1 }
+            #expect(try eventually { try get("/film/a.ts", "127.0.0.1", presented).status == 200 })
             for (address, fields, code) in [
-                ("127.0.0.77", shown, "granted"), ("127.0.9.1", shown, "grant_address_mismatch"),
-                ("127.0.0.1", shown.merging(["User-Agent": "Player/2"]) { $1 }, "grant_header_mismatch"),
+                ("127.0.0.77", presented, "granted"), ("127.0.9.1", presented, "grant_address_mismatch"),
+                ("127.0.0.1", presented.merging(["User-Agent": "Player/2"]) { $1 }, "grant_header_mismatch"),
                 // What a client writes into the edge's own field does not count.
-                ("127.0.9.1", shown.merging(["X-Original-Client": "127.0.0.1"]) { $1 }, "grant_address_mismatch"),
+                ("127.0.9.1", presented.merging(["X-Original-Client": "127.0.0.1"]) { $1 }, "grant_address_mismatch"),
             ] {
                 let answer = try get("/film/a.ts", address, fields)
                 #expect(answer.gateCode == code && answer.status == (code == "granted" ? 200 : 403), "\(answer)")

@@ -128,10 +128,10 @@ import Testing
     private static func folder() throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         let keys = try GateSample.trusted.get().keys
-        try folder.write("signer.pem", keys.signerCertificate)
-        try folder.write("signer.key", keys.signerKey)
-        for name in ["grant.key", "subject.key"] { try folder.write(name, secret + "\n") }
-        try folder.write("other.json", keySet)
+        try folder.write("signer.pem", contents: keys.signerCertificate)
+        try folder.write("signer.key", contents: keys.signerKey)
+        for name in ["grant.key", "subject.key"] { try folder.write(name, contents: secret + "\n") }
+        try folder.write("other.json", contents: keySet)
         return folder
     }
 
@@ -142,7 +142,7 @@ import Testing
 
     @Test(arguments: good) func `is good with`(name: String, parts: Parts) throws {
         let folder = try Self.folder()
-        let file = try folder.write("gate.yaml", parts.text)
+        let file = try folder.write("gate.yaml", contents: parts.text)
         defer { withExtendedLifetime(folder) {} }
         do throws(ConfigurationError) {
             let summary = try GateServer(configurationFile: file, at: GateSample.time).summary
@@ -152,20 +152,20 @@ import Testing
 
     @Test func `is shown without its secrets`() throws {
         let folder = try Self.folder()
-        let file = try folder.write("gate.yaml", Parts().text)
+        let file = try folder.write("gate.yaml", contents: Parts().text)
         defer { withExtendedLifetime(folder) {} }
-        let shown = try GateConfiguration(file: file).effective.line
-        #expect(shown.contains("\"subjectKey\":\"<secret>\"") && shown.contains("\"k1\":{"), "\(shown)")
-        #expect(!shown.contains(Self.secret))
+        let text = try GateConfiguration(file: file).effective.line
+        #expect(text.contains("\"subjectKey\":\"<secret>\"") && text.contains("\"k1\":{"), "\(text)")
+        #expect(!text.contains(Self.secret))
     }
 
     @Test func `is read again if the keys of another issuer change`() throws {
         let folder = try Self.folder()
-        let file = try folder.write("gate.yaml", Parts(issuers: "{ issuer: other, keySet: other.json }").text)
+        let file = try folder.write("gate.yaml", contents: Parts(issuers: "{ issuer: other, keySet: other.json }").text)
         let configuration = try GateConfiguration(file: file)
         let before = FileStamps(configuration)
         #expect(FileStamps(configuration) == before)
-        try folder.write("other.json", Self.keySet + "\n")
+        try folder.write("other.json", contents: Self.keySet + "\n")
         #expect(FileStamps(configuration) != before)
     }
 }

@@ -5,7 +5,6 @@ import GateTestSupport
 import Platform
 import Testing
 
-
 @Suite struct `The metrics of grants` {
     private static let secret = String(repeating: "A", count: 44)
     private static let other = String(repeating: "B", count: 44)
@@ -31,10 +30,10 @@ import Testing
 
     private static func expect(
         _ wanted: [String: Double],
-        _ gate: RunningGate,
-        _ place: SourceLocation = #_sourceLocation
+        of gate: RunningGate,
+        sourceLocation location: SourceLocation = #_sourceLocation
     ) throws {
-        for (name, value) in wanted { #expect(try gate.metric(name) == value, "\(name)", sourceLocation: place) }
+        for (name, value) in wanted { #expect(try gate.metric(name) == value, "\(name)", sourceLocation: location) }
     }
 
     /// The API, an edge and an exchange issue, the API and an edge renew.
@@ -43,36 +42,38 @@ import Testing
         let second = "playgate_grants_issued_total{profile=\"second\",format=\"cat\"}"
         let renewed = "playgate_grants_renewed_total{profile=\"live\"}"
         try await RunningGate.with(Self.configuration) { (gate) throws in
-            try Self.expect([live: 0, second: 0, renewed: 0], gate)
-            #expect(try gate.admin("GET", "/metrics").body.contains("foreign") == false)
+            try Self.expect([live: 0, second: 0, renewed: 0], of: gate)
+            #expect(try gate.admin("GET", path: "/metrics").body.contains("foreign") == false)
             let token = try gate.token(GateSample.claims(session: "s1"))
             let answer = try gate.play(path: "/film/master.m3u8", token: token, playbackID: "p")
             let grants = answer.json["grants"] as? [[String: Any]] ?? []
             let grant = try #require(grants.first?["token"] as? String)
-            try Self.expect([live: 1, second: 1, renewed: 0], gate)
-            #expect(try eventually { try gate.isMirrorRead })
+            try Self.expect([live: 1, second: 1, renewed: 0], of: gate)
+            #expect(try eventually { try gate.areRevocationsRead })
 
             let exchange = "{\"grant\":\"\(grant)\",\"profile\":\"second\",\"path\":\"/film/master.m3u8\"}"
-            #expect(try gate.post("/v1/grants", exchange).status == 200)
-            try Self.expect([live: 1, second: 2, renewed: 0], gate)
+            #expect(try gate.post("/v1/grants", body: exchange).status == 200)
+            try Self.expect([live: 1, second: 2, renewed: 0], of: gate)
 
             let other = try gate.token(GateSample.claims(session: "s2")).percentEncoded
             let start = try gate.check("/film/master.m3u8?token=\(other)")
             #expect(start.gateCode == "verified")
-            try Self.expect([live: 2, second: 3, renewed: 0], gate)
+            try Self.expect([live: 2, second: 3, renewed: 0], of: gate)
 
             gate.now = gate.now.adding(seconds: 200)
-            for _ in 0..<2 { #expect(try gate.post("/v1/grants/renew", "{\"grant\":\"\(grant)\"}").status == 200) }
+            for _ in 0..<2 {
+                #expect(try gate.post("/v1/grants/renew", body: "{\"grant\":\"\(grant)\"}").status == 200)
+            }
             let segment = try gate.check("/film/seg1.ts", cookie: "CTA-Common-Access-Token=\(grant)")
             #expect(segment.gateCode == "renewed")
             // The same renewed grant for all three.
-            try Self.expect([live: 2, second: 3, renewed: 1], gate)
-            try Self.countLookUps(grant, gate)
+            try Self.expect([live: 2, second: 3, renewed: 1], of: gate)
+            try Self.countLookUps(of: grant, by: gate)
         }
     }
 
     /// Each event loop looks up in a part of its own, so of more checks than there are loops, at least one finds something.
-    private static func countLookUps(_ grant: String, _ gate: RunningGate) throws {
+    private static func countLookUps(of grant: String, by gate: RunningGate) throws {
         func count(_ result: String) throws -> Double {
             try #require(try gate.metric("playgate_grant_cache_lookups_total{result=\"\(result)\"}"))
         }
@@ -99,7 +100,7 @@ import Testing
 
 extension RunningGate {
     /// True if the revocations of the store are known, so that grants can be accepted.
-    var isMirrorRead: Bool {
+    var areRevocationsRead: Bool {
         get throws { try metric("playgate_revocation_mirror_age_seconds")?.isFinite ?? false }
     }
 
@@ -115,6 +116,6 @@ extension RunningGate {
         ]
         fields["Cookie"] = cookie
         fields.merge(headers) { $1 }
-        return try HTTPConnection(edge).request("GET", "/v1/check/forward", headers: fields)
+        return try HTTPConnection(edge).request("GET", path: "/v1/check/forward", headers: fields)
     }
 }

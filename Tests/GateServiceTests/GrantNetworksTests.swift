@@ -45,8 +45,8 @@ import Testing
     }
 
     private static func check(
-        _ gate: RunningGate,
-        _ target: String,
+        by gate: RunningGate,
+        target: String,
         cookie: String? = nil
     ) throws -> HTTPConnection.Response {
         var headers = [
@@ -54,7 +54,7 @@ import Testing
             "X-Forwarded-Proto": "https",
         ]
         headers["Cookie"] = cookie
-        return try HTTPConnection(gate.edge).request("GET", "/v1/check/forward", headers: headers)
+        return try HTTPConnection(gate.edge).request("GET", path: "/v1/check/forward", headers: headers)
     }
 
     @Test func `answers with a grant for each, of one session`() async throws {
@@ -82,7 +82,7 @@ import Testing
             let signed = try #require(try Self.start(gate).first { $0["format"] as? String == "uri-signing" })
             let token = try #require(signed["token"] as? String)
             let explain = { (url: String) in
-                try gate.post("/v1/grants/verify", "{\"grant\":\"\(token)\",\"url\":\"\(url)\"}").json
+                try gate.post("/v1/grants/verify", body: "{\"grant\":\"\(token)\",\"url\":\"\(url)\"}").json
             }
             let good = try explain("https://cdn.example/live/tnt/seg-1.m4s?x=1")
             #expect(good["valid"] as? Bool == true && good["action"] as? String == "none", "\(good)")
@@ -104,9 +104,9 @@ import Testing
                 "/live/tnt;URISigningPackage=\(token)/720p/seg-1.m4s", "/live/tnt/seg-1.m4s?URISigningPackage=\(token)",
                 "/live/tnt/seg-1.m4s?x=1&URISigningPackage=\(token)", "/live/tnt/seg-1.m4s;URISigningPackage=\(token)",
             ]
-            for target in targets { #expect(try Self.check(gate, target).status == 200, "\(target)") }
+            for target in targets { #expect(try Self.check(by: gate, target: target).status == 200, "\(target)") }
             let cookie = "URISigningPackage=\(token)"
-            #expect(try Self.check(gate, "/live/tnt/seg-1.m4s", cookie: cookie).status == 200)
+            #expect(try Self.check(by: gate, target: "/live/tnt/seg-1.m4s", cookie: cookie).status == 200)
             let refusals = [
                 ("/live/tnt/seg-1.m4s", "grant_missing"), ("/live/tnt/a;x=1/seg-1.m4s?\(cookie)", "invalid_path"),
                 ("/live/tnt/seg-1.m4s?\(cookie)x", "grant_malformed"),
@@ -115,11 +115,11 @@ import Testing
                 ("/live/tnt/URISigningPackage=/../../vod/seg-1.m4s", "edge_request_invalid"),
             ]
             for (target, code) in refusals {
-                let answer = try Self.check(gate, target)
+                let answer = try Self.check(by: gate, target: target)
                 #expect(answer.status != 200 && answer.values("X-Playgate-Code") == [code], "\(target): \(answer)")
             }
             gate.now = gate.now.advanced(byMilliseconds: 250_000)
-            let renewed = try Self.check(gate, "/live/tnt/seg-1.m4s", cookie: cookie)
+            let renewed = try Self.check(by: gate, target: "/live/tnt/seg-1.m4s", cookie: cookie)
             #expect(
                 renewed.values("X-Playgate-Set-Cookie").first?.hasPrefix("URISigningPackage=ey") ?? false,
                 "\(renewed)"

@@ -62,7 +62,7 @@ final class GrantingGate: Sendable {
         )
         return SPOPConnectionHandler(
             Notified(heads: heads),
-            SPOPLimits(limits),
+            limits: SPOPLimits(limits),
             budget: ByteBudget(1 << 20),
             onEnd: { _ in }
         )
@@ -72,14 +72,14 @@ final class GrantingGate: Sendable {
     private struct Notified: SPOPService {
         let heads: Heads
 
-        func answer(_ messages: consuming SPOPMessages, _ connection: HTTPConnection) -> SPOPReply<SPOEAnswer> {
-            let question = SPOEQuestion(messages)
-            let fields = question?.fields ?? HTTPFields([:])
+        func reply(to messages: consuming SPOPMessages, on connection: HTTPConnection) -> SPOPReply<SPOEAnswer> {
+            let request = SPOERequest(messages)
+            let fields = request?.fields ?? HTTPFields([:])
             let headers = HTTPHeaders(fields.indices.map { (String(fields.name($0)), String(fields.value($0))) })
             let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/", headers: headers)
             heads.value.withLock { $0.append(head) }
             let answer = GrantingGate.answer(isRenewed: headers[":path"].contains { $0.contains("renew") })
-            return .now(.first(answer, question?.variables ?? .all))
+            return .now(.first(answer, request?.variables ?? .all))
         }
     }
 
@@ -87,7 +87,7 @@ final class GrantingGate: Sendable {
         var answer = EdgeAnswer(
             decision: .allow(Decision.Allowance(reason: .unprotected, subject: .nothing)),
             trace: TraceID.new(),
-            shownIn: 0,
+            tokenSources: 0,
             sources: [],
             keeping: .none,
             session: SessionID(hexadecimal: "e688045c604d5ecc272cf7d83b00ec16")

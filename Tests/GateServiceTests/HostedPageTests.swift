@@ -52,7 +52,7 @@ import Testing
             for step in steps {
                 let command = step.command.replacing("http://127.0.0.1:8080", with: "http://\(gate.api)")
                 try #require(command != step.command, "the page has another address")
-                let run = try CommandRun(bash, ["-c", "\(variables)\n\(command)"])
+                let run = try CommandRun(bash, arguments: ["-c", "\(variables)\n\(command)"])
                 let difference = step.difference(from: run.output)
                 #expect(difference == nil, "\(step.command): \(difference ?? "") \(run.error)")
             }

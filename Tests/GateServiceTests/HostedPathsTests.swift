@@ -51,13 +51,13 @@ import Testing
     }
 
     private static func post(
-        _ gate: RunningGate,
-        _ path: String,
-        _ body: String,
+        to gate: RunningGate,
+        path: String,
+        body: String,
         key: String = key
     ) throws -> HTTPConnection.Response {
         let headers = ["Authorization": "Bearer \(key)", "Content-Type": "application/x-www-form-urlencoded"]
-        return try gate.post(path, body, headers: headers)
+        return try gate.post(path, body: body, headers: headers)
     }
 
     private static func parameters(
@@ -75,20 +75,20 @@ import Testing
         try await RunningGate.with(Self.configuration()) { gate in
             let parameters = Array(try Self.parameters(gate, resource: "TBS").prefix(2))
             for path in ["/tvs/v1/validate", "//tvs/v1/validate"] {
-                let answer = try Self.post(gate, path, Self.form(parameters))
+                let answer = try Self.post(to: gate, path: path, body: Self.form(parameters))
                 #expect(answer.status == 200 && answer.body == "VALID_TOKEN", "\(answer)")
             }
             // A plus sign that was not encoded arrives as a space.
             let query = "mediaToken=\(parameters[0].1)&resource=\(parameters[1].1)"
             let headers = ["Authorization": "Bearer \(Self.key)"]
             #expect(try gate.get("/tvs/v1/validate?" + query, headers: headers).status == 200)
-            let wrong = try Self.post(gate, "/tvs/v1/validate", "mediaToken=AAAA&resource=VEJT")
+            let wrong = try Self.post(to: gate, path: "/tvs/v1/validate", body: "mediaToken=AAAA&resource=VEJT")
             #expect(wrong.status == 403 && wrong.body == "INVALID_TOKEN_FORMAT (invalid_envelope)", "\(wrong)")
             // The caller's list does not have it.
             let unlisted = try Self.post(
-                gate,
-                "/tvs/v1/validate",
-                Self.form(Array(try Self.parameters(gate).prefix(2)))
+                to: gate,
+                path: "/tvs/v1/validate",
+                body: Self.form(Array(try Self.parameters(gate).prefix(2)))
             )
             #expect(unlisted.status == 403 && unlisted.body == "INVALID_RESOURCE_ID (resource_mismatch)")
         }
@@ -97,18 +97,18 @@ import Testing
     @Test func `sign a URL once for a token`() async throws {
         try await RunningGate.with(Self.configuration()) { gate in
             let parameters = try Self.parameters(gate)
-            let answer = try Self.post(gate, "/tvs/v1/sign", Self.form(parameters))
+            let answer = try Self.post(to: gate, path: "/tvs/v1/sign", body: Self.form(parameters))
             #expect(answer.status == 200, "\(answer)")
             #expect(
                 answer.body.hasPrefix("https://akamai.example/hdnts=exp=") && answer.body.hasSuffix("/film/master.m3u8")
             )
             #expect(answer.values("Cache-Control") == ["no-store"])
-            let again = try Self.post(gate, "/tvs/v1/sign", Self.form(parameters))
+            let again = try Self.post(to: gate, path: "/tvs/v1/sign", body: Self.form(parameters))
             #expect(again.status == 403 && again.body.contains("token_already_used"), "\(again)")
             #expect(!again.body.contains(parameters[0].1))
             // A resource of the caller's list, for a URL that the catalogue does not have.
             let listed = try Self.parameters(gate, resource: "TBS", cdn: "live", url: "https://cdn.example/else/a.m3u8")
-            let own = try Self.post(gate, "/tvs/v1/sign", Self.form(listed))
+            let own = try Self.post(to: gate, path: "/tvs/v1/sign", body: Self.form(listed))
             #expect(own.status == 200 && own.body.hasPrefix("https://cdn.example/~cat="), "\(own)")
         }
     }
@@ -126,9 +126,9 @@ import Testing
                 let host = cdn == "live" ? "cdn" : cdn
                 let url = "https://\(host).example/else/a.m3u8?\(query)"
                 let answer = try Self.post(
-                    gate,
-                    "/tvs/v1/sign",
-                    Self.form(try Self.parameters(gate, resource: "TBS", cdn: cdn, url: url))
+                    to: gate,
+                    path: "/tvs/v1/sign",
+                    body: Self.form(try Self.parameters(gate, resource: "TBS", cdn: cdn, url: url))
                 )
                 #expect(answer.status == 200, "\(cdn): \(answer)")
                 #expect(answer.body.hasPrefix(start) && answer.body.hasSuffix(end), "\(cdn): \(answer.body)")
@@ -155,7 +155,7 @@ import Testing
         try await RunningGate.with(text) { gate in
             let url = "https://\(cdn).example\(path)"
             let form = Self.form(try Self.parameters(gate, resource: resource, cdn: cdn, url: url))
-            let answer = try Self.post(gate, "/tvs/v1/sign", form)
+            let answer = try Self.post(to: gate, path: "/tvs/v1/sign", body: form)
             #expect(code.map { answer.body.contains("(\($0)") } ?? (answer.status == 200), "\(answer)")
         }
     }
@@ -169,11 +169,11 @@ import Testing
                 if json {
                     let body: [String: String] = ["path": "/film/master.m3u8", "profile": "akamai", "token": token]
                     let text = String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self)
-                    return try gate.post("/v1/sign", text, headers: ["Authorization": "Bearer \(Self.key)"])
+                    return try gate.post("/v1/sign", body: text, headers: ["Authorization": "Bearer \(Self.key)"])
                 }
                 var parameters = try Self.parameters(gate)
                 parameters[0].1 = token
-                return try Self.post(gate, "/tvs/v1/sign", Self.form(parameters))
+                return try Self.post(to: gate, path: "/tvs/v1/sign", body: Self.form(parameters))
             }
             #expect(try sign(true, 300_000).status == 200)
             for (json, ttl) in [(true, 310_000), (false, 320_000)] as [(Bool, Int64)] {
@@ -195,14 +195,14 @@ import Testing
             for (cdn, host) in [("live", "cdn.example"), ("signed", "signed.example")] {
                 let url = "https://\(host)/else/a.m3u8?x=1&y=2"
                 let form = Self.form(try Self.parameters(gate, resource: "TBS", cdn: cdn, url: url))
-                let signed = try Self.post(gate, "/tvs/v1/sign", form).body
+                let signed = try Self.post(to: gate, path: "/tvs/v1/sign", body: form).body
                 let target = String(signed.dropFirst("https://\(host)".utf8.count))
                 let check = { (target: String) in
                     let headers = [
                         "X-Forwarded-Uri": target, "X-Forwarded-Method": "GET", "X-Forwarded-Proto": "https",
                         "X-Forwarded-Host": host,
                     ]
-                    return try HTTPConnection(gate.edge).request("GET", "/v1/check/forward", headers: headers)
+                    return try HTTPConnection(gate.edge).request("GET", path: "/v1/check/forward", headers: headers)
                 }
                 #expect(try check(target).status == 200, "\(cdn): \(signed)")
                 #expect(try check(target.replacing("/a.m3u8", with: "/a.ts")).status == 200, "\(cdn)")
@@ -232,14 +232,14 @@ import Testing
             for (cdn, query) in queries {
                 let url = "https://\(cdn == "live" ? "cdn" : cdn).example/else/a.m3u8"
                 var parameters = try Self.parameters(gate, resource: "TBS", cdn: cdn, url: "\(url)?\(query)")
-                let answer = try Self.post(gate, "/tvs/v1/sign", Self.form(parameters))
+                let answer = try Self.post(to: gate, path: "/tvs/v1/sign", body: Self.form(parameters))
                 #expect(answer.status == 400, "\(cdn) \(query.prefix(40)): \(answer)")
                 #expect(!answer.body.contains("Set-Cookie:x"))
                 // The token is good for the URL without it.
                 guard cdn != "bunny" else { continue }
                 parameters[3].1 = url
                 #expect(
-                    try Self.post(gate, "/tvs/v1/sign", Self.form(parameters)).status == 200,
+                    try Self.post(to: gate, path: "/tvs/v1/sign", body: Self.form(parameters)).status == 200,
                     "\(cdn) \(query.prefix(40))"
                 )
             }
@@ -260,7 +260,7 @@ import Testing
                 (try Self.parameters(gate) + [("cdn", "live")], 400), (Array(try Self.parameters(gate).prefix(3)), 400),
             ]
             for (parameters, status) in refused {
-                let answer = try Self.post(gate, "/tvs/v1/sign", Self.form(parameters))
+                let answer = try Self.post(to: gate, path: "/tvs/v1/sign", body: Self.form(parameters))
                 #expect(answer.status == status, "\(parameters.dropFirst()): \(answer)")
             }
             // The catalogue has it, but a list of another caller does not make it this one's.
@@ -270,15 +270,20 @@ import Testing
                 cdn: "live",
                 url: "https://cdn.example/else/a.m3u8"
             )
-            #expect(try Self.post(gate, "/tvs/v1/sign", Self.form(foreign), key: "pg_other").status == 403)
-            #expect(try Self.post(gate, "/tvs/v1/sign", "", key: "wrong").status == 401)
-            #expect(try gate.post("/tvs/v1/sign", "{}", headers: ["Authorization": "Bearer \(Self.key)"]).status == 415)
+            #expect(
+                try Self.post(to: gate, path: "/tvs/v1/sign", body: Self.form(foreign), key: "pg_other").status == 403
+            )
+            #expect(try Self.post(to: gate, path: "/tvs/v1/sign", body: "", key: "wrong").status == 401)
+            #expect(
+                try gate.post("/tvs/v1/sign", body: "{}", headers: ["Authorization": "Bearer \(Self.key)"]).status
+                    == 415
+            )
         }
     }
 
     @Test func `are off unless they are configured, and can be without GET`() async throws {
         try await RunningGate.with(Self.configuration("")) { gate in
-            let answer = try Self.post(gate, "/tvs/v1/validate", "mediaToken=a&resource=b")
+            let answer = try Self.post(to: gate, path: "/tvs/v1/validate", body: "mediaToken=a&resource=b")
             #expect(answer.status == 404)
         }
         try await RunningGate.with(Self.configuration("  tvs: { get: false }\n")) { gate in
@@ -293,13 +298,13 @@ import Testing
             let token = try gate.token()
             let headers = ["Authorization": "Bearer \(Self.key)", "Content-Type": "application/json"]
             let body = "{\"path\":\"/film/master.m3u8\",\"token\":\"\(token)\",\"profile\":\"akamai\"}"
-            let answer = try gate.post("/v1/sign", body, headers: headers)
+            let answer = try gate.post("/v1/sign", body: body, headers: headers)
             #expect(answer.status == 200 && answer.json["allowed"] as? Bool == true, "\(answer)")
             #expect((answer.json["url"] as? String)?.hasPrefix("https://akamai.example/hdnts=") ?? false)
-            let again = try gate.post("/v1/sign", body, headers: headers)
+            let again = try gate.post("/v1/sign", body: body, headers: headers)
             #expect(again.status == 403 && again.json["allowed"] as? Bool == false, "\(again)")
             let unknown = body.replacingOccurrences(of: "akamai", with: "nowhere")
-            #expect(try gate.post("/v1/sign", unknown, headers: headers).status == 400)
+            #expect(try gate.post("/v1/sign", body: unknown, headers: headers).status == 400)
         }
     }
 }

@@ -64,7 +64,11 @@ import Testing
                     """
             )
         let limiter = try #require(Program.installed("prlimit"), "there is no limit for memory")
-        let gate = try ServedGate(folder, configuration, under: [limiter, "--data=\(4 * Self.limit)"])
+        let gate = try ServedGate(
+            in: folder,
+            configuration: configuration,
+            under: [limiter, "--data=\(4 * Self.limit)"]
+        )
         try await onThread {
             let before = try gate.metric("process_resident_memory_bytes")
             var peak = before
@@ -82,7 +86,7 @@ import Testing
             #expect(peak < Self.limit, "\(attack.rawValue): \(before >> 20) MiB before, \(peak >> 20) MiB at most")
             #expect(gate.program.isRunning)
             // A well-behaved client still gets a place.
-            let answer = try HTTPConnection(gate.api).request("GET", "/v1/codes/expired")
+            let answer = try HTTPConnection(gate.api).request("GET", path: "/v1/codes/expired")
             #expect(answer.status == 200, "\(attack.rawValue)")
             clients.removeAll()
             #expect(try eventually { try gate.metric("playgate_connections_open{listener=\"api\"}") <= 1 })
@@ -92,7 +96,7 @@ import Testing
 
     private static func digest(_ text: String) throws -> String {
         let openssl = try #require(Program.installed("openssl"))
-        let run = try CommandRun(openssl, ["dgst", "-sha256", "-r"], input: [UInt8](text.utf8))
+        let run = try CommandRun(openssl, arguments: ["dgst", "-sha256", "-r"], input: [UInt8](text.utf8))
         #expect(run.status == 0, "\(run)")
         return String(run.output.prefix(64))
     }

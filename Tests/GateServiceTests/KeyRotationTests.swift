@@ -16,7 +16,7 @@ import Testing
 
     /// Runs the program, and returns what it printed.
     @discardableResult private static func playgate(_ arguments: String...) throws -> String {
-        let run = try CommandRun(Program.built("playgate"), arguments)
+        let run = try CommandRun(Program.built("playgate"), arguments: arguments)
         try #require(run.status == 0, "\(arguments): \(run.error)")
         return run.output
     }
@@ -61,7 +61,7 @@ import Testing
                     let time = gate.now
                     let token = try gate.token(GateSample.claims(session: "\(number)-\(starts)"))
                     let body = "{\"path\":\"/film/master.m3u8\",\"token\":\"\(token)\"}"
-                    let answer = try api.request("POST", "/v1/playback", body: body)
+                    let answer = try api.request("POST", path: "/v1/playback", body: body)
                     let grants = answer.json["grants"] as? [[String: Any]]
                     let grant = answer.json["grant"] as? [String: Any] ?? grants?.first
                     guard answer.status == 200, let text = grant?["token"] as? String else {
@@ -111,7 +111,7 @@ import Testing
 
     @Test func `refuses nothing while the set is fetched again`() async throws {
         let folder = try TemporaryFolder()
-        try folder.write("keys.json", try Self.firstSet())
+        try folder.write("keys.json", contents: try Self.firstSet())
         let file = folder.file("keys.json")
         let server = try await KeySetServer(try Self.playgate("keys", "export", file))
         let configuration = RunningGate.configuration(

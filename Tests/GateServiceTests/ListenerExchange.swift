@@ -41,13 +41,13 @@ final class ListenerExchange {
         )
         let connection = HTTPConnectionHandler(
             service,
-            HTTPTimeLimits(limits),
+            limits: HTTPTimeLimits(limits),
             budget: ByteBudget(16 * 1024),
             flushes: PendingWrites(channel.embeddedEventLoop),
             clock: { Timestamp(millisecondsSince1970: 1_925_114_645_000) }
         )
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(ArrivalHandler(connection, Self.limits, readsPlainHeads: readsPlainHeads))
+        try pipeline.addHandler(ArrivalHandler(connection, limits: Self.limits, readsPlainHeads: readsPlainHeads))
         try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: Self.limits)))
         try pipeline.addHandler(connection)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
@@ -98,21 +98,21 @@ final class EchoingService: BodilessService, @unchecked Sendable {
 
     private let timing: Timing
     /// The number of requests.
-    private(set) var asked = 0
+    private(set) var requests = 0
     /// The number of those that NIO's decoder has parsed.
     private(set) var decoded = 0
 
     init(_ timing: Timing) { self.timing = timing }
 
-    func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+    func respond(to request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         decoded += 1
-        return answer(BodilessRequest(request), into: &output)
+        return respond(to: BodilessRequest(request), into: &output)
     }
 
-    func answer(_ request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
-        asked += 1
+    func respond(to request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        requests += 1
         let fields = request.fields.indices.map { "\(request.fields.name($0)):\(request.fields.value($0))" }
-        let text = "\(asked) \(request.method) \(request.target) [\(fields.joined(separator: "|"))]"
+        let text = "\(requests) \(request.method) \(request.target) [\(fields.joined(separator: "|"))]"
         // A quotation mark cannot hide a line break of a field.
         let answer = EchoingAnswer(text: text.debugDescription)
         switch timing {
@@ -120,7 +120,7 @@ final class EchoingService: BodilessService, @unchecked Sendable {
             output.write(answer)
             return nil
         case .byTask: return .task { answer }
-        case .byCallInTurns where asked.isMultiple(of: 2):
+        case .byCallInTurns where requests.isMultiple(of: 2):
             return .call { resume in resume { answer } }
         case .byCallInLaterTurn, .byCallInTurns:
             let loop = request.connection.channel.eventLoop

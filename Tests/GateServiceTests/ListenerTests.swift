@@ -77,7 +77,7 @@ import Testing
     @Test func `closes on a client that does not finish its second request either`() async throws {
         try await RunningGate.with(Self.limits("requestTimeout: 300ms, idleTimeout: 1h")) { (gate) throws in
             let connection = try gate.connect()
-            #expect(try connection.request("GET", "/v1/codes").status == 200)
+            #expect(try connection.request("GET", path: "/v1/codes").status == 200)
             try connection.send("GET /v1/codes HTTP/1.1\r\nHost: g\r\nX: ")
             #expect(connection.isClosedByPeer())
         }
@@ -178,14 +178,14 @@ import Testing
     private static func leaveSocket(_ path: String) throws {
         let python = try #require(Program.installed("python3"))
         let script = "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1])"
-        #expect(try CommandRun(python, ["-c", script, path]).status == 0)
+        #expect(try CommandRun(python, arguments: ["-c", script, path]).status == 0)
         #expect(FileManager.default.fileExists(atPath: path))
     }
 
     @Test func `closes on a client that is idle for too long`() async throws {
         try await RunningGate.with(Self.limits("idleTimeout: 200ms")) { (gate) throws in
             let connection = try gate.connect()
-            #expect(try connection.request("GET", "/v1/codes").status == 200)
+            #expect(try connection.request("GET", path: "/v1/codes").status == 200)
             #expect(connection.isClosedByPeer())
         }
     }
@@ -206,9 +206,9 @@ import Testing
     @Test func `lets no more connections in than it may`() async throws {
         try await RunningGate.with(Self.limits("connections: 2, connectionsPerPeer: 2")) { (gate) throws in
             let first = try gate.connect()
-            #expect(try first.request("GET", "/v1/codes").status == 200)
+            #expect(try first.request("GET", path: "/v1/codes").status == 200)
             let second = try gate.connect()
-            #expect(try second.request("GET", "/v1/codes").status == 200)
+            #expect(try second.request("GET", path: "/v1/codes").status == 200)
             // The third waits until another connection closes.
             let third = try gate.connect()
             try third.send("GET /v1/codes HTTP/1.1\r\nHost: g\r\n\r\n")

@@ -13,9 +13,12 @@ import Testing
     /// Starts a gate whose edges are to come to `address`, and returns the error that ended it.
     private static func failure(_ address: String) async throws -> String {
         let folder = try TemporaryFolder()
-        try folder.write("signer.pem", try GateSample.trusted.get().keys.signerCertificate)
+        try folder.write("signer.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
         let text = RunningGate.configuration("edge: { listen: \"\(address)\", tokens: [{ query: token }] }")
-        let server = try GateServer(configurationFile: try folder.write("gate.yaml", text), at: GateSample.time)
+        let server = try GateServer(
+            configurationFile: try folder.write("gate.yaml", contents: text),
+            at: GateSample.time
+        )
         let log = try FileDescriptor.open(
             FilePath(folder.file("log")),
             .writeOnly,

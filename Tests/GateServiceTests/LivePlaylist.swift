@@ -11,12 +11,12 @@ final class LivePlaylist: Sendable {
     private let count: Int
     private let first: Int
     private let suffix: String
-    private let endsAlone: Bool
+    private let endsSeparately: Bool
     private let text: Text
     private let state = Mutex((steps: 0, isDue: false))
 
     /// Returns the playlist with the first `shown` segments of the stream, as far as it shows them, for the query of a request.
-    typealias Text = @Sendable (_ shown: Int, _ query: Substring) -> String
+    typealias Text = @Sendable (_ listed: Int, _ query: Substring) -> String
 
     /// - Parameters:
     ///   - count: The segments of the whole stream.
@@ -24,9 +24,9 @@ final class LivePlaylist: Sendable {
     ///   - suffix: The suffix of segments, as `ts`.
     ///   - endsAlone: True if the end comes with no segment.
     ///   - text: Makes the playlist, without its end.
-    init(of count: Int, from first: Int = 4, suffix: String, endsAlone: Bool = false, _ text: @escaping Text) {
+    init(of count: Int, from first: Int = 4, suffix: String, endsSeparately: Bool = false, _ text: @escaping Text) {
         (self.count, self.first, self.suffix, self.text) = (count, first, suffix, text)
-        self.endsAlone = endsAlone
+        self.endsSeparately = endsSeparately
     }
 
     /// Takes note of a request for a segment.
@@ -40,23 +40,23 @@ final class LivePlaylist: Sendable {
     func answer(_ request: String, advance: () -> Void) -> [UInt8]? {
         let parts = request.split(separator: "?", maxSplits: 1)
         guard parts.first == "/film/tnt/live.m3u8" else { return nil }
-        let last = count - first + (endsAlone ? 1 : 0)
+        let last = count - first + (endsSeparately ? 1 : 0)
         let (steps, isStep) = state.withLock { state in
             let isStep = state.isDue && state.steps < last
             if isStep { state = (state.steps + 1, false) }
             return (state.steps, isStep)
         }
         if isStep { advance() }
-        let shown = min(steps + first, count)
+        let listed = min(steps + first, count)
         let end = steps == last ? "#EXT-X-ENDLIST\n" : ""
-        return [UInt8]((text(shown, parts.count > 1 ? parts[1] : "") + end).utf8)
+        return [UInt8]((text(listed, parts.count > 1 ? parts[1] : "") + end).utf8)
     }
 }
 
 // MARK: Kinds of live playlists
 
 extension LivePlaylist {
-    private static func segments(_ range: Range<Int>, _ suffix: String) -> String {
+    private static func segments(_ range: Range<Int>, suffix: String) -> String {
         range.map { "#EXTINF:1,\nseg\($0).\(suffix)\n" }.joined()
     }
 
@@ -64,19 +64,19 @@ extension LivePlaylist {
     ///
     /// - Parameter header: The line of a key or of an initialization section.
     static func window(of count: Int, version: Int, header: String, suffix: String) -> LivePlaylist {
-        LivePlaylist(of: count, suffix: suffix) { shown, _ in
-            let first = max(0, shown - 6)
+        LivePlaylist(of: count, suffix: suffix) { listed, _ in
+            let first = max(0, listed - 6)
             return
                 "#EXTM3U\n#EXT-X-VERSION:\(version)\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:\(first)\n\(header)\n"
-                + segments(first..<shown, suffix)
+                + segments(first..<listed, suffix: suffix)
         }
     }
 
     /// The six newest segments, with another key for every two of them: `keyN.bin`.
     static func rotating(of count: Int, map: String, iv: String) -> LivePlaylist {
-        LivePlaylist(of: count, suffix: "m4s") { shown, _ in
-            let first = max(0, shown - 6)
-            let list = (first..<shown).map { number in
+        LivePlaylist(of: count, suffix: "m4s") { listed, _ in
+            let first = max(0, listed - 6)
+            let list = (first..<listed).map { number in
                 let isOther = number == first || number % 2 == 0
                 let key = "#EXT-X-KEY:METHOD=AES-128,URI=\"key\(number / 2).bin\",IV=0x\(iv)\n"
                 return (isOther ? key : "") + "#EXTINF:1,\nseg\(number).m4s\n"
@@ -88,12 +88,12 @@ extension LivePlaylist {
 
     /// All segments so far; a delta update (`_HLS_skip`) has the last six.
     static func deltas(of count: Int, map: String) -> LivePlaylist {
-        LivePlaylist(of: count, from: 9, suffix: "m4s") { shown, query in
-            let skipped = query.contains("_HLS_skip=YES") ? shown - 6 : 0
+        LivePlaylist(of: count, from: 9, suffix: "m4s") { listed, query in
+            let skipped = query.contains("_HLS_skip=YES") ? listed - 6 : 0
             return "#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:1\n#EXT-X-SERVER-CONTROL:CAN-SKIP-UNTIL=6\n"
                 + "#EXT-X-MEDIA-SEQUENCE:0\n"
                 + (skipped > 0 ? "#EXT-X-SKIP:SKIPPED-SEGMENTS=\(skipped)\n" : "\(map)\n")
-                + segments(skipped..<shown, "m4s")
+                + segments(skipped..<listed, suffix: "m4s")
         }
     }
 
@@ -101,14 +101,14 @@ extension LivePlaylist {
     ///
     /// hls.js 1.6 does not load the last part of a playlist that ends with it.
     static func parts(of count: Int, map: String) -> LivePlaylist {
-        LivePlaylist(of: count, from: 6, suffix: "m4s", endsAlone: true) { shown, _ in
-            let list = (0..<shown).map { number in
+        LivePlaylist(of: count, from: 6, suffix: "m4s", endsSeparately: true) { listed, _ in
+            let list = (0..<listed).map { number in
                 let isLast = number % 2 == 1
                 return "#EXT-X-PART:DURATION=1,URI=\"seg\(number).m4s\",INDEPENDENT=YES\n"
                     + (isLast ? "#EXTINF:2,\nwhole\(number / 2).m4s\n" : "")
             }
             let control = "#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,PART-HOLD-BACK=3\n#EXT-X-PART-INF:PART-TARGET=1\n"
-            let hint = shown < count ? "#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"seg\(shown).m4s\"\n" : ""
+            let hint = listed < count ? "#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"seg\(listed).m4s\"\n" : ""
             return "#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:2\n\(control)#EXT-X-MEDIA-SEQUENCE:0\n\(map)\n"
                 + list.joined() + hint
         }

@@ -54,7 +54,7 @@ final class LowLatencyStream: Sendable {
     }
 
     /// A reference to a part, in each of the forms of RFC 3986 §4.2.
-    private func reference(_ rendition: String, _ part: Int) -> String {
+    private func reference(to rendition: String, part: Int) -> String {
         let name = "\(rendition)-seg\(part).m4s"
         return [name, "/film/tnt/\(name)", "../tnt/./\(name)"][part % 3]
     }
@@ -68,11 +68,11 @@ final class LowLatencyStream: Sendable {
             "#EXT-X-MAP:URI=\"init_\(rendition).mp4\"",
         ]
         for part in (first * 2)..<count {
-            lines.append("#EXT-X-PART:DURATION=1.0,INDEPENDENT=YES,URI=\"\(reference(rendition, part))\"")
+            lines.append("#EXT-X-PART:DURATION=1.0,INDEPENDENT=YES,URI=\"\(reference(to: rendition, part: part))\"")
             if part % 2 == 1 { lines += ["#EXTINF:2,", "\(rendition)-whole\(part / 2).m4s"] }
         }
         let isComplete = count == Self.parts
-        let hint = "#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"\(reference(rendition, count))\""
+        let hint = "#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"\(reference(to: rendition, part: count))\""
         lines.append(isComplete ? "#EXT-X-ENDLIST" : hint)
         let last = "LAST-MSN=\((count - 1) / 2),LAST-PART=\((count - 1) % 2)"
         lines.append("#EXT-X-RENDITION-REPORT:URI=\"\(rendition == "0" ? 1 : 0).m3u8\",\(last)")

@@ -8,8 +8,8 @@ import Testing
     private static let playlist = "#EXTM3U\n#EXTINF:2,\nseg1.ts\n#EXTINF:2,\nhttps://second.example/seg2.ts\n"
 
     private static func rewrite(
-        _ gate: RunningGate,
-        _ changes: [String: String?] = [:],
+        by gate: RunningGate,
+        changes: [String: String?] = [:],
         body: String = playlist
     ) throws -> HTTPConnection.Response {
         var headers: [String: String] = [
@@ -17,7 +17,7 @@ import Testing
             "X-Playgate-Manifest-URL": "https://cdn.example/film/tnt/low/index.m3u8?a=b",
         ]
         for (name, value) in changes { headers[name] = value }
-        return try gate.post("/v1/manifests/rewrite", body, headers: headers)
+        return try gate.post("/v1/manifests/rewrite", body: body, headers: headers)
     }
 
     private static func grant(_ gate: RunningGate) throws -> String {
@@ -26,23 +26,23 @@ import Testing
     }
 
     private static func with(
-        _ manifest: [String] = [],
-        _ body: @escaping @Sendable (RunningGate) throws -> Void
+        manifest: [String] = [],
+        body: @escaping @Sendable (RunningGate) throws -> Void
     ) async throws {
-        try await ManifestGate.with(try ScriptedOrigin([:]), manifest, body)
+        try await ManifestGate.with(try ScriptedOrigin([:]), manifest: manifest, body: body)
     }
 
     @Test func `writes the given grant`() async throws {
-        try await Self.with(["hosts: [second.example]"]) { (gate) throws in
+        try await Self.with(manifest: ["hosts: [second.example]"]) { (gate) throws in
             let grant = try Self.grant(gate)
-            let answer = try Self.rewrite(gate, ["X-Playgate-Grant": grant])
+            let answer = try Self.rewrite(by: gate, changes: ["X-Playgate-Grant": grant])
             #expect(answer.status == 200, "\(answer)")
             let marked = "https://second.example/~cat=\(grant)/seg2.ts"
             #expect(answer.references == ["/~cat=\(grant)/film/tnt/low/seg1.ts", marked])
             #expect(answer.values("Content-Type") == ["application/vnd.apple.mpegurl"])
             #expect(answer.values("Cache-Control") == ["private, no-store"])
             let changes = ["X-Playgate-Grant": grant, "X-Playgate-Manifest-Mode": "query"]
-            #expect(try Self.rewrite(gate, changes).references[0] == "seg1.ts?cat=\(grant)")
+            #expect(try Self.rewrite(by: gate, changes: changes).references[0] == "seg1.ts?cat=\(grant)")
         }
     }
 
@@ -64,12 +64,12 @@ import Testing
                 (["Content-Type": "application/json"], "{}", 422, "manifest_malformed"),
             ] as [([String: String?], String, Int, String)] {
                 let all = ["X-Playgate-Grant": grant as String?].merging(changes) { $1 }
-                let answer = try Self.rewrite(gate, all, body: body)
+                let answer = try Self.rewrite(by: gate, changes: all, body: body)
                 #expect(answer.status == status && answer.code == code, "\(changes): \(answer)")
             }
             #expect(try gate.get("/v1/manifests/rewrite").status == 405)
             gate.now = gate.now.adding(seconds: ManifestGate.life)
-            #expect(try Self.rewrite(gate, ["X-Playgate-Grant": grant]).code == "grant_expired")
+            #expect(try Self.rewrite(by: gate, changes: ["X-Playgate-Grant": grant]).code == "grant_expired")
         }
     }
 
@@ -80,7 +80,7 @@ import Testing
                 with: "  keys: [{ name: a, sha256: \"\(String(repeating: "0", count: 64))\", scopes: [grant] }]\n"
             )
         try await RunningGate.with(configuration) { (gate) throws in
-            #expect(try Self.rewrite(gate, ["X-Playgate-Grant": "x"]).status == 401)
+            #expect(try Self.rewrite(by: gate, changes: ["X-Playgate-Grant": "x"]).status == 401)
         }
     }
 }

@@ -35,17 +35,17 @@ import Testing
                 "X-Forwarded-Host": "cdn.example", "X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.1",
             ]
             let token = try gate.token().percentEncoded
-            let answer = try gate.manifest("\(Self.path)?token=\(token)", facts, host: "127.0.0.1:8082")
+            let answer = try gate.manifest(at: "\(Self.path)?token=\(token)", headers: facts, host: "127.0.0.1:8082")
             #expect(answer.status == 200 && Self.marked(answer) == ["cdn.example"], "\(answer)")
         }
     }
 
     @Test func `that is not trusted is believed nothing`() async throws {
         let origin = try Self.origin()
-        try await ManifestGate.with(origin, ["trustLoopback: false"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["trustLoopback: false"]) { (gate) throws in
             let facts = ["X-Forwarded-Host": "second.example", "X-Forwarded-Proto": "https", "X-Original-Geo": "US"]
             let token = try gate.token().percentEncoded
-            let answer = try gate.manifest("\(Self.path)?token=\(token)", facts, host: "cdn.example:8080")
+            let answer = try gate.manifest(at: "\(Self.path)?token=\(token)", headers: facts, host: "cdn.example:8080")
             // The listener has no TLS: the manifest came by http.
             #expect(answer.status == 200, "\(answer)")
             #expect(
@@ -69,9 +69,9 @@ import Testing
 
     @Test func `gets grants for the configured hosts too`() async throws {
         let origin = try Self.origin()
-        try await ManifestGate.with(origin, ["hosts: [second.example]"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["hosts: [second.example]"]) { (gate) throws in
             let facts = ["X-Forwarded-Proto": "https"]
-            let answer = try gate.manifest("\(Self.path)?token=\(try gate.token().percentEncoded)", facts)
+            let answer = try gate.manifest(at: "\(Self.path)?token=\(try gate.token().percentEncoded)", headers: facts)
             #expect(Self.marked(answer) == ["cdn.example", "second.example"], "\(answer)")
         }
     }
@@ -108,7 +108,7 @@ import Testing
     func `may only read`(method: String) async throws {
         let origin = try Self.origin()
         try await ManifestGate.with(origin) { (gate) throws in
-            let answer = try gate.manifest(Self.path, method: method)
+            let answer = try gate.manifest(at: Self.path, method: method)
             #expect(answer.status == 405 && answer.code == "method_not_permitted", "\(answer)")
             #expect(answer.values("Allow") == ["GET, HEAD, OPTIONS"])
             #expect(origin.heads.isEmpty)
@@ -124,27 +124,29 @@ import Testing
         let origin = try Self.origin()
         let cors =
             "cors: { origins: [https://player.example, http://localhost:8000], maxAge: 60s, allowHeaders: [X-Session] }"
-        try await ManifestGate.with(origin, [cors]) { (gate) throws in
-            let asked = try gate.manifest(Self.path, method: "OPTIONS", Self.preflight)
-            #expect(asked.status == 204 && asked.values("Access-Control-Allow-Origin") == ["https://player.example"])
-            #expect(asked.values("Access-Control-Allow-Methods") == ["GET, HEAD"])
-            #expect(asked.values("Access-Control-Max-Age") == ["60"] && asked.values("Content-Length").isEmpty)
-            let names = asked.values("Access-Control-Allow-Headers").joined()
+        try await ManifestGate.with(origin, manifest: [cors]) { (gate) throws in
+            let preflight = try gate.manifest(at: Self.path, method: "OPTIONS", headers: Self.preflight)
+            #expect(
+                preflight.status == 204 && preflight.values("Access-Control-Allow-Origin") == ["https://player.example"]
+            )
+            #expect(preflight.values("Access-Control-Allow-Methods") == ["GET, HEAD"])
+            #expect(preflight.values("Access-Control-Max-Age") == ["60"] && preflight.values("Content-Length").isEmpty)
+            let names = preflight.values("Access-Control-Allow-Headers").joined()
             #expect(
                 ["Range", "X-Media-Token", "CTA-Common-Access-Token", "X-Session"].allSatisfy { names.contains($0) },
                 "\(names)"
             )
             let token = try gate.token().percentEncoded
-            let answer = try gate.manifest("\(Self.path)?token=\(token)", ["Origin": "https://player.example"])
+            let answer = try gate.manifest(at: "\(Self.path)?token=\(token)", headers: ["Origin": "https://player.example"])
             #expect(answer.status == 200 && answer.values("Access-Control-Allow-Origin") == ["https://player.example"])
             let exposed = ["X-Playgate-Code, X-Playgate-Session, X-Playgate-Trace"]
             #expect(answer.values("Access-Control-Expose-Headers") == exposed)
             #expect(answer.values("Vary") == ["Origin"] && answer.values("Access-Control-Allow-Credentials").isEmpty)
             // A script may read why it was refused.
-            let refused = try gate.manifest(Self.path, ["Origin": "https://player.example"])
+            let refused = try gate.manifest(at: Self.path, headers: ["Origin": "https://player.example"])
             #expect(refused.values("Access-Control-Expose-Headers") == exposed)
             #expect(refused.status == 401 && refused.values("Access-Control-Allow-Origin").count == 1)
-            let other = try gate.manifest(Self.path, ["Origin": "https://other.example"])
+            let other = try gate.manifest(at: Self.path, headers: ["Origin": "https://other.example"])
             #expect(other.values("Access-Control-Expose-Headers").isEmpty)
             #expect(other.values("Access-Control-Allow-Origin").isEmpty && other.values("Vary") == ["Origin"])
             #expect(origin.heads.count == 1)
@@ -162,9 +164,9 @@ import Testing
         credentials: [String]
     ) async throws {
         let origin = try Self.origin()
-        try await ManifestGate.with(origin, [line]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: [line]) { (gate) throws in
             for (method, status) in [("OPTIONS", 204), ("GET", 401)] {
-                let answer = try gate.manifest(Self.path, method: method, Self.preflight)
+                let answer = try gate.manifest(at: Self.path, method: method, headers: Self.preflight)
                 #expect(answer.status == status && answer.values("Access-Control-Allow-Origin") == origins, "\(answer)")
                 #expect(answer.values("Access-Control-Allow-Credentials") == credentials)
                 #expect(
@@ -178,14 +180,14 @@ import Testing
         let origin = try Self.origin()
         try await ManifestGate.with(origin) { (gate) throws in
             let file = try gate.folder.text("gate.yaml")
-            try gate.folder.write("gate.yaml", file + "\n  mode: query\n  suffixes: [.m3u8, .txt]\n")
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            try gate.folder.write("gate.yaml", contents: file + "\n  mode: query\n  suffixes: [.m3u8, .txt]\n")
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             let answer = try gate.start(Self.path, viewer: "two")
             #expect(answer.references.contains { $0.contains("?cat=") } || answer.status == 200, "\(answer)")
             #expect(try gate.start("/film/tnt/a.txt", viewer: "three").code == "origin_not_found")
             let without = try #require(file.range(of: "\nmanifest:")).lowerBound
-            try gate.folder.write("gate.yaml", String(file[..<without]) + "\n")
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            try gate.folder.write("gate.yaml", contents: String(file[..<without]) + "\n")
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(try gate.start(Self.path, viewer: "four").code == "manifest_path_not_served")
             #expect(try gate.log("manifest.listen takes effect after a restart").count == 1)
         }

@@ -21,7 +21,7 @@ extension EdgeProxy {
             isOnPort: true
         ) {
             (gate, proxy) throws in
-            #expect(try eventually { try gate.admin("GET", "/readyz").status == 200 })
+            #expect(try eventually { try gate.admin("GET", path: "/readyz").status == 200 })
             try body(gate, proxy)
         }
     }

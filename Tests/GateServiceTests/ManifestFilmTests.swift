@@ -27,11 +27,11 @@ import Testing
         #expect(stream.manifests.contains(try #require(sign[kind.rawValue])))
         try await edge.withManifests { (gate, proxy) throws in
             let start = gate.now
-            let asked = Mutex<[String]>([])
+            let requested = Mutex<[String]>([])
             // Each part that the origin delivers takes two seconds of the gate's time.
             proxy.origin.serve(stream.files) { path in
                 guard Self.isMedia(path) else { return }
-                asked.withLock { $0.append(path) }
+                requested.withLock { $0.append(path) }
                 gate.now = gate.now.adding(seconds: 2)
             }
             let url = { (viewer: String) in
@@ -41,13 +41,13 @@ import Testing
             #expect(seen.count >= 25 * (ManifestStream.count - 1), "\(seen)")
             // Past the lives of the media token and of a grant.
             #expect(gate.now >= start.adding(seconds: 28))
-            let count = asked.withLock { $0.count }
+            let count = requested.withLock { $0.count }
             #expect(count >= ManifestStream.count)
             let next = try ManifestStream.frames(try url("two"))
             #expect(next.count == seen.count, "\(next)")
             // The parts that ffmpeg asks for beyond the end of a DASH stream are not found, and not kept.
-            #expect(asked.withLock { $0.dropFirst(count).filter { stream.files[$0] != nil } }.isEmpty)
-            #expect(asked.withLock { $0 }.allSatisfy { !$0.contains("cat=") && !$0.contains("?") })
+            #expect(requested.withLock { $0.dropFirst(count).filter { stream.files[$0] != nil } }.isEmpty)
+            #expect(requested.withLock { $0 }.allSatisfy { !$0.contains("cat=") && !$0.contains("?") })
             // The URL of the first is nobody else's.
             #expect(try ManifestStream.frames(try url("one")).count > 0)
             #expect(!(try proxy.logs().contains("~cat=2")))

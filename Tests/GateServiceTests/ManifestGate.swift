@@ -52,12 +52,12 @@ enum ManifestGate {
     /// Runs `body` with a gate in front of an origin.
     static func with(
         _ origin: ScriptedOrigin,
-        _ manifest: [String] = [],
-        _ body: @escaping @Sendable (RunningGate) throws -> Void
+        manifest: [String] = [],
+        body: @escaping @Sendable (RunningGate) throws -> Void
     ) async throws {
         try await RunningGate.with(configuration(origin: origin.url, manifest)) { (gate) throws in
             // The mirror of revocations is read first.
-            #expect(try eventually { try gate.admin("GET", "/readyz").status == 200 })
+            #expect(try eventually { try gate.admin("GET", path: "/readyz").status == 200 })
             try body(gate)
         }
     }
@@ -66,18 +66,18 @@ enum ManifestGate {
 extension RunningGate {
     /// Requests a target of the manifest listener.
     func manifest(
-        _ target: String,
+        at target: String,
         method: String = "GET",
-        _ headers: [String: String] = [:],
+        headers: [String: String] = [:],
         host: String = "cdn.example"
     ) throws -> HTTPConnection.Response {
-        try HTTPConnection(manifests).request(method, target, headers: headers, host: host)
+        try HTTPConnection(manifests).request(method, path: target, headers: headers, host: host)
     }
 
     /// The time that a grant is good for from now on, in seconds.
     func life(of grant: String) throws -> Int64 {
         let body = "{\"grant\":\"\(grant)\",\"url\":\"https://cdn.example/film/tnt/x\"}"
-        let claims = try #require(try post("/v1/grants/verify", body).json["claims"] as? [[String: Any]])
+        let claims = try #require(try post("/v1/grants/verify", body: body).json["claims"] as? [[String: Any]])
         let value = try #require(claims.first { $0["claim"] as? String == "exp" }?["value"] as? String)
         return try #require(Int64(value.prefix { $0.isNumber }), "\(value)") - now.millisecondsSince1970 / 1000
     }
@@ -85,7 +85,7 @@ extension RunningGate {
     /// Requests a manifest with a media token of a viewer, or with `token`.
     func start(_ path: String, viewer: String = "one", token: String? = nil) throws -> HTTPConnection.Response {
         let token = try token ?? self.token(GateSample.claims(session: viewer, ttl: 20_000))
-        return try manifest("\(path)?token=\(token.percentEncoded)")
+        return try manifest(at: "\(path)?token=\(token.percentEncoded)")
     }
 }
 

@@ -23,13 +23,13 @@ import Testing
     @Test(arguments: ["segment", "query"], ["Cookie", "CTA-Common-Access-Token"])
     func `of a short life beside the URL moves its player once`(mode: String, field: String) async throws {
         let origin = try Self.origin()
-        try await ManifestGate.with(origin, ["mode: \(mode)"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["mode: \(mode)"]) { (gate) throws in
             let grant = try Self.short(gate)
             let fields = [field: field == "Cookie" ? "CTA-Common-Access-Token=\(grant)" : grant]
-            let first = try gate.manifest(Self.path, fields)
-            let place = try #require(first.references.first, "\(first)")
+            let first = try gate.manifest(at: Self.path, headers: fields)
+            let reference = try #require(first.references.first, "\(first)")
             #expect(first.body.hasPrefix("#EXTM3U\n#EXT-X-STREAM-INF:"), "\(first)")
-            let answer = try gate.manifest(place, fields)
+            let answer = try gate.manifest(at: reference, headers: fields)
             #expect(answer.status == 200 && answer.references.count == 1, "\(answer)")
         }
     }
@@ -38,10 +38,10 @@ import Testing
     func `in the URL decides before others, in whatever order they are configured`(mode: String) async throws {
         let origin = try Self.origin()
         let sources = "grants: [{ cookie: CTA-Common-Access-Token }, { query: cat }, { segment: \"~cat=\" }]"
-        try await ManifestGate.with(origin, ["mode: \(mode)", sources]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["mode: \(mode)", sources]) { (gate) throws in
             let moved = try gate.start(Self.path, viewer: "two")
-            let place = try #require(moved.references.first, "\(moved)")
-            let answer = try gate.manifest(place, ["Cookie": "CTA-Common-Access-Token=\(try Self.short(gate))"])
+            let reference = try #require(moved.references.first, "\(moved)")
+            let answer = try gate.manifest(at: reference, headers: ["Cookie": "CTA-Common-Access-Token=\(try Self.short(gate))"])
             #expect(answer.status == 200, "\(answer)")
             #expect(answer.values("X-Playgate-Session") == moved.values("X-Playgate-Session"))
         }
@@ -49,14 +49,14 @@ import Testing
 
     @Test func `for the session in the URL is not given again, also if another one decides`() async throws {
         let origin = try Self.origin()
-        try await ManifestGate.with(origin, ["mode: query"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["mode: query"]) { (gate) throws in
             let short = try Self.short(gate)
-            let place = try #require(try gate.manifest("\(Self.path)?cat=\(short)").references.first)
-            let long = try #require(place.split(separator: "=").last)
-            let stayed = try gate.manifest("\(Self.path)?cat=\(short)&cat=\(long)")
+            let reference = try #require(try gate.manifest(at: "\(Self.path)?cat=\(short)").references.first)
+            let long = try #require(reference.split(separator: "=").last)
+            let stayed = try gate.manifest(at: "\(Self.path)?cat=\(short)&cat=\(long)")
             #expect(stayed.status == 200 && !stayed.body.contains("#EXT-X-STREAM-INF"), "\(stayed)")
             // A forged one is no reason to stay.
-            let forged = try gate.manifest("\(Self.path)?cat=\(short)&cat=\(long.dropLast(4))AAAA")
+            let forged = try gate.manifest(at: "\(Self.path)?cat=\(short)&cat=\(long.dropLast(4))AAAA")
             #expect(forged.status == 200 && forged.body.contains("#EXT-X-STREAM-INF"), "\(forged)")
         }
     }
@@ -82,7 +82,7 @@ import Testing
                 with: "{ path: /signed/, resource: TNT, grant: signed }\n    - { path: /free/,"
             )
         try await RunningGate.with(text) { (gate) throws in
-            #expect(try eventually { try gate.admin("GET", "/readyz").status == 200 })
+            #expect(try eventually { try gate.admin("GET", path: "/readyz").status == 200 })
             let answer = try gate.start("/signed/index.m3u8")
             #expect(answer.status == 503 && answer.code == "manifest_without_grant", "\(answer)")
             #expect(!answer.body.contains("seg1.ts") && origin.heads.isEmpty)

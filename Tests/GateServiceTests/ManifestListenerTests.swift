@@ -33,7 +33,7 @@ import Testing
     @Test(arguments: ["segment", "query"])
     func `writes a grant into the references of a manifest that a media token starts`(mode: String) async throws {
         let origin = try Self.origin()
-        try await ManifestGate.with(origin, ["mode: \(mode)"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["mode: \(mode)"]) { (gate) throws in
             let answer = try gate.start("/film/tnt/master.m3u8")
             #expect(answer.status == 200, "\(answer)")
             let grant = try #require(answer.grants.first)
@@ -45,7 +45,7 @@ import Testing
             #expect(answer.values("Content-Type") == ["application/vnd.apple.mpegurl"])
             // The origin never sees a token or a grant.
             let next = mode == "segment" ? variant : "/film/tnt/" + variant
-            #expect(try gate.manifest(next).status == 200)
+            #expect(try gate.manifest(at: next).status == 200)
             #expect(origin.heads.map(\.uri) == ["/film/tnt/master.m3u8", "/film/tnt/low/index.m3u8"])
             #expect(origin.heads.allSatisfy { !"\($0.headers)".contains("token") && !"\($0.headers)".contains("cat=") })
         }
@@ -60,9 +60,9 @@ import Testing
             #expect(again.status == 403 && again.code == "token_already_used", "\(again)")
             #expect(again.values("X-Playgate-Code") == ["token_already_used"])
             #expect(origin.heads.count == 1)
-            #expect(try gate.manifest("/film/tnt/master.m3u8").status == 401)
-            #expect(try gate.manifest("/film/tnt/master.m3u8?token=x").code == "invalid_base64")
-            #expect(try gate.manifest("/film/tbs/master.m3u8").code == "unknown_media")
+            #expect(try gate.manifest(at: "/film/tnt/master.m3u8").status == 401)
+            #expect(try gate.manifest(at: "/film/tnt/master.m3u8?token=x").code == "invalid_base64")
+            #expect(try gate.manifest(at: "/film/tbs/master.m3u8").code == "unknown_media")
         }
     }
 
@@ -70,12 +70,12 @@ import Testing
         let origin = try Self.origin()
         try await ManifestGate.with(origin) { (gate) throws in
             let target = "/film/tnt/master.m3u8?token=\(try gate.token().percentEncoded)"
-            let head = try gate.manifest(target, method: "HEAD")
+            let head = try gate.manifest(at: target, method: "HEAD")
             #expect(head.status == 200 && head.values("X-Playgate-Code") == ["probe"])
             #expect(head.values("Content-Type") == ["application/vnd.apple.mpegurl"])
             #expect(head.values("Content-Length").isEmpty)
             let headers = ["Range": "bytes=0-10", "If-None-Match": "\"e\"", "Accept-Encoding": "br"]
-            let answer = try gate.manifest(target, headers)
+            let answer = try gate.manifest(at: target, headers: headers)
             #expect(answer.status == 200 && answer.references.count == 2, "\(answer)")
             for name in ["Range", "If-None-Match", "Cookie", "X-Forwarded-For"] {
                 #expect(origin.heads.allSatisfy { !$0.headers.contains(name: name) })
@@ -88,13 +88,13 @@ import Testing
         async throws
     {
         let origin = try Self.origin()
-        try await ManifestGate.with(origin, ["mode: query"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["mode: query"]) { (gate) throws in
             let start = gate.now
             let variant = "/film/tnt/" + (try #require(try gate.start("/film/tnt/master.m3u8").references.first))
             var seen: [String] = []
             for second in stride(from: Int64(0), to: ManifestGate.session, by: 2) {
                 gate.now = start.adding(seconds: second)
-                let answer = try gate.manifest(variant)
+                let answer = try gate.manifest(at: variant)
                 try #require(answer.status == 200, "\(second): \(answer)")
                 #expect(answer.values("X-Playgate-Code") == ["granted"])
                 let grants = Set(answer.grants)
@@ -108,7 +108,7 @@ import Testing
             // Each grant is in the playlists of ten seconds, and the last to the session's end.
             #expect(Set(seen).count == seen.count && 55...60 ~= seen.count, "\(seen.count)")
             gate.now = start.adding(seconds: ManifestGate.session)
-            #expect(try gate.manifest(variant).code == "session_ended")
+            #expect(try gate.manifest(at: variant).code == "session_ended")
         }
     }
 
@@ -118,23 +118,23 @@ import Testing
         try await ManifestGate.with(origin) { (gate) throws in
             let start = gate.now
             let variant = try #require(try gate.start("/film/tnt/master.m3u8").references.first)
-            let first = try gate.manifest(variant)
+            let first = try gate.manifest(at: variant)
             for second in [Int64(2), 30, 300, ManifestGate.session - 1] {
                 gate.now = start.adding(seconds: second)
-                #expect(try gate.manifest(variant).body == first.body, "\(second)")
+                #expect(try gate.manifest(at: variant).body == first.body, "\(second)")
             }
         }
     }
 
     @Test func `gives the grants of a finished playlist a life that fits its duration`() async throws {
         let origin = try Self.origin()
-        try await ManifestGate.with(origin, ["vodMargin: 100s"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["vodMargin: 100s"]) { (gate) throws in
             let answer = try gate.start("/film/tnt/film.m3u8")
             let life = try gate.life(of: try #require(answer.grants.first))
             // Four seconds and the margin, in steps of ten.
             #expect(104...114 ~= life, "\(life)")
         }
-        try await ManifestGate.with(origin, ["vodMargin: 10h"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["vodMargin: 10h"]) { (gate) throws in
             let answer = try gate.start("/film/tnt/film.m3u8")
             #expect(try gate.life(of: try #require(answer.grants.first)) == ManifestGate.session)
         }
@@ -143,19 +143,21 @@ import Testing
     @Test(arguments: ["segment", "query"])
     func `names the URL for the session in a multivariant playlist, if a live one has none`(mode: String) async throws {
         let origin = try Self.origin()
-        try await ManifestGate.with(origin, ["mode: \(mode)"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["mode: \(mode)"]) { (gate) throws in
             let start = gate.now
             let token = try gate.token(GateSample.claims(ttl: 20_000)).percentEncoded
-            let first = try gate.manifest("/film/tnt/low/index.m3u8?_HLS_skip=YES&token=\(token)")
+            let first = try gate.manifest(at: "/film/tnt/low/index.m3u8?_HLS_skip=YES&token=\(token)")
             #expect(first.status == 200 && first.values("Location").isEmpty, "\(first)")
             #expect(first.body.hasPrefix("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000000\n"), "\(first)")
-            let place = try #require(first.references.first)
-            #expect(place.contains("_HLS_skip=YES") && !place.contains("token="), "\(place)")
+            let reference = try #require(first.references.first)
+            #expect(reference.contains("_HLS_skip=YES") && !reference.contains("token="), "\(reference)")
             let end = mode == "segment" ? "/film/tnt/low/index.m3u8?_HLS_skip=YES" : "index.m3u8?_HLS_skip=YES&cat="
-            #expect(mode == "segment" ? place.hasPrefix("/~cat=") && place.hasSuffix(end) : place.contains(end))
+            #expect(
+                mode == "segment" ? reference.hasPrefix("/~cat=") && reference.hasSuffix(end) : reference.contains(end)
+            )
             for second in [Int64(0), 30, 300, 599] {
                 gate.now = start.adding(seconds: second)
-                let answer = try gate.manifest(place)
+                let answer = try gate.manifest(at: reference)
                 #expect(answer.status == 200 && answer.references.count == 2, "\(answer)")
             }
             #expect(origin.heads.allSatisfy { $0.uri == "/film/tnt/low/index.m3u8?_HLS_skip=YES" })
@@ -170,7 +172,7 @@ import Testing
             "/film/tnt/master.m3u8": Self.master + "#EXT-X-STREAM-INF:BANDWIDTH=2\nhigh/index.m3u8\n",
             "/film/tnt/low/index.m3u8": Self.live + report,
         ])
-        try await ManifestGate.with(origin, ["mode: \(mode)"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["mode: \(mode)"]) { (gate) throws in
             let start = gate.now
             let master = try #require(URL(string: "https://cdn.example/film/tnt/master.m3u8"))
             let variants = try gate.start("/film/tnt/master.m3u8").references.map {
@@ -180,7 +182,7 @@ import Testing
             for second in [Int64(0), 50, 500] {
                 gate.now = start.adding(seconds: second)
                 let target = low.absoluteString.dropFirst("https://cdn.example".count)
-                let line = try #require(try gate.manifest(String(target)).body.split(separator: "\n").last)
+                let line = try #require(try gate.manifest(at: String(target)).body.split(separator: "\n").last)
                 let reference = String(try #require(line.split(separator: "\"").dropFirst().first))
                 let found = URL(string: reference, relativeTo: low)?.absoluteString
                 #expect(found == variants.last??.absoluteString, "\(second)")
@@ -194,17 +196,17 @@ import Testing
             "<MPD type=\"dynamic\" minimumUpdatePeriod=\"PT5M\"><Period><AdaptationSet><SegmentTemplate media=\"$Number$.m4s\"/>"
             + "<Representation id=\"v\"/></AdaptationSet></Period></MPD>"
         let origin = try ScriptedOrigin { _ in ScriptedOrigin.Script(mpd, type: "application/dash+xml") }
-        try await ManifestGate.with(origin, ["mode: \(mode)"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["mode: \(mode)"]) { (gate) throws in
             let start = gate.now
             let first = try gate.start("/film/tnt/live.mpd").body
             let parts = first.split(separator: "Location>")
-            let place = String(try #require(parts.count == 3 ? parts[1] : nil).dropLast(2))
-            let target = String(place.replacing("https://cdn.example", with: "").replacing("&amp;", with: "&"))
+            let reference = String(try #require(parts.count == 3 ? parts[1] : nil).dropLast(2))
+            let target = String(reference.replacing("https://cdn.example", with: "").replacing("&amp;", with: "&"))
             // Players keep the templates and bases of the first: all grants are for the session.
             #expect(Set(first.matches(of: /cat=([A-Za-z0-9_\-]+)/).map(\.output.1)).count == 1)
             for second in [Int64(0), 300, ManifestGate.session - 1] {
                 gate.now = start.adding(seconds: second)
-                let answer = try gate.manifest(target)
+                let answer = try gate.manifest(at: target)
                 #expect(answer.status == 200, "\(second) \(answer)")
                 #expect(try gate.life(of: try #require(answer.grants.first)) == ManifestGate.session - second)
             }
@@ -216,9 +218,9 @@ import Testing
         let origin = try ScriptedOrigin([
             "/film/tnt/live.m3u8": Self.live.replacing("#EXTINF:2,\nseg1", with: "\(tag)#EXTINF:2,\nseg1")
         ])
-        try await ManifestGate.with(origin, ["mode: query"]) { (gate) throws in
-            let place = try #require(try gate.start("/film/tnt/live.m3u8").references.first)
-            let answer = try gate.manifest(place)
+        try await ManifestGate.with(origin, manifest: ["mode: query"]) { (gate) throws in
+            let reference = try #require(try gate.start("/film/tnt/live.m3u8").references.first)
+            let answer = try gate.manifest(at: reference)
             #expect(answer.grants.count == 2 && Set(answer.grants).count == 1)
             #expect(try gate.life(of: try #require(answer.grants.first)) == ManifestGate.session)
         }
@@ -226,9 +228,9 @@ import Testing
 
     @Test func `gives segments a life of three target durations, if that is longer`() async throws {
         let origin = try ScriptedOrigin(["/film/tnt/live.m3u8": Self.live.replacing("DURATION:2", with: "DURATION:60")])
-        try await ManifestGate.with(origin, ["mode: query"]) { (gate) throws in
-            let place = try #require(try gate.start("/film/tnt/live.m3u8").references.first)
-            let life = try gate.life(of: try #require(try gate.manifest(place).grants.first))
+        try await ManifestGate.with(origin, manifest: ["mode: query"]) { (gate) throws in
+            let reference = try #require(try gate.start("/film/tnt/live.m3u8").references.first)
+            let life = try gate.life(of: try #require(try gate.manifest(at: reference).grants.first))
             #expect(180...190 ~= life, "\(life)")
         }
     }
@@ -237,7 +239,7 @@ import Testing
         let origin = try Self.origin()
         try await ManifestGate.with(origin) { (gate) throws in
             let variant = try #require(try gate.start("/film/tnt/master.m3u8").references.first)
-            #expect(try gate.manifest(variant + "?_HLS_msn=7&_HLS_part=2&cat=x&token=y").status == 200)
+            #expect(try gate.manifest(at: variant + "?_HLS_msn=7&_HLS_part=2&cat=x&token=y").status == 200)
             #expect(origin.heads.last?.uri == "/film/tnt/low/index.m3u8?_HLS_msn=7&_HLS_part=2")
         }
     }
@@ -248,9 +250,9 @@ import Testing
             let master = try gate.start("/film/tnt/master.m3u8")
             let variant = try #require(master.references.first)
             let session = try #require(master.values("X-Playgate-Session").first)
-            #expect(try gate.manifest(variant).status == 200)
-            #expect(try gate.post("/v1/revocations", "{\"playback\":\"\(session)\"}").status == 201)
-            let answer = try gate.manifest(variant)
+            #expect(try gate.manifest(at: variant).status == 200)
+            #expect(try gate.post("/v1/revocations", body: "{\"playback\":\"\(session)\"}").status == 201)
+            let answer = try gate.manifest(at: variant)
             #expect(answer.status == 403 && answer.code == "grant_revoked", "\(answer)")
         }
     }
@@ -262,7 +264,7 @@ import Testing
             let variant = try #require(try gate.start("/few/tnt/master.m3u8").references.first)
             for second in stride(from: Int64(0), to: 200, by: 20) {
                 gate.now = start.adding(seconds: second)
-                #expect(try gate.manifest(variant).status == 200)
+                #expect(try gate.manifest(at: variant).status == 200)
                 // Another start of the same viewer.
                 let token = try gate.token(GateSample.claims(session: "one", ttl: 20_001))
                 #expect(try gate.start("/few/tnt/master.m3u8", token: token).code == "stream_limit_reached")
@@ -270,7 +272,7 @@ import Testing
             // The first player stops; another takes the slot, and the first does not get it back.
             gate.now = gate.now.adding(seconds: 60)
             #expect(try gate.start("/few/tnt/master.m3u8").status == 200)
-            let late = try gate.manifest(variant)
+            let late = try gate.manifest(at: variant)
             #expect(late.status == 409 && late.code == "stream_limit_reached", "\(late)")
         }
     }
@@ -279,7 +281,7 @@ import Testing
     func `passes on what no grant belongs to`(path: String) async throws {
         let origin = try Self.origin()
         try await ManifestGate.with(origin) { (gate) throws in
-            let answer = path == "/plain/index.m3u8" ? try gate.start(path) : try gate.manifest(path)
+            let answer = path == "/plain/index.m3u8" ? try gate.start(path) : try gate.manifest(at: path)
             #expect(answer.status == 200 && answer.body == Self.film, "\(answer)")
         }
     }
@@ -319,7 +321,7 @@ import Testing
                 ("/film/tnt/low/index.m3u8", cookie),
                 ("/film/tnt/low/index.m3u8", ["CTA-Common-Access-Token": grant]),
             ] {
-                let answer = try gate.manifest(target, headers)
+                let answer = try gate.manifest(at: target, headers: headers)
                 #expect(answer.status == 200, "\(target): \(answer)")
                 #expect(
                     answer.references.allSatisfy {

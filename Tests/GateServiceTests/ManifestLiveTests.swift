@@ -59,15 +59,15 @@ import Testing
         try await way.edge.withManifests(mode: way.mode) { (gate, proxy) throws in
             let start = gate.now
             let stream = try LowLatencyStream { gate.now = gate.now.adding(seconds: 3) }
-            let asked = Mutex<[String]>([])
+            let requested = Mutex<[String]>([])
             proxy.origin.serve { uri in
-                asked.withLock { $0.append(uri) }
+                requested.withLock { $0.append(uri) }
                 return stream.file(uri)
             }
             let token = try gate.filmToken("one").percentEncoded
             let url = "http://\(proxy.address)\(LowLatencyStream.start)?token=\(token)"
             let player = "\(repository)/Tests/GateServiceTests/Players/low_latency.py"
-            let run = try CommandRun(python, [player, url, folder.file("seen.mp4")])
+            let run = try CommandRun(python, arguments: [player, url, folder.file("seen.mp4")])
             try #require(run.status == 0, "\(run.error)")
             let counts = try #require(try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Int])
             // The first three parts and each second one after them have no hint.
@@ -75,7 +75,7 @@ import Testing
             let seen = try ManifestStream.frames(folder.file("seen.mp4"))
             #expect(seen.count == 25 * ManifestStream.count, "\(seen)")
             #expect(gate.now >= start.adding(seconds: 33))
-            let requests = asked.withLock { $0 }
+            let requests = requested.withLock { $0 }
             #expect(requests.contains("/film/tnt/0.m3u8?_HLS_msn=1&_HLS_part=1"), "\(requests)")
             #expect(requests.filter { $0.hasSuffix(".m4s") }.count == ManifestStream.count, "\(requests)")
             #expect(requests.allSatisfy { !$0.contains("cat=") && !$0.contains("token=") }, "\(requests)")

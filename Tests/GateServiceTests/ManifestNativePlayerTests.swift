@@ -20,10 +20,10 @@ import Testing
         let folder = try TemporaryFolder()
         try await EdgeProxy.nginx.withManifests(mode: mode, use: player.use) { (gate, proxy) throws in
             let start = gate.now
-            let asked = Mutex<[String]>([])
+            let requested = Mutex<[String]>([])
             let live = LivePlaylist.window(of: ManifestStream.count, version: 3, header: String(key), suffix: "ts")
             proxy.origin.serve { path in
-                asked.withLock { $0.append(path) }
+                requested.withLock { $0.append(path) }
                 live.hear(path)
                 // Each step takes six seconds of the gate's time.
                 return live.answer(path) { gate.now = gate.now.adding(seconds: 6) } ?? stream.files[path]
@@ -33,7 +33,7 @@ import Testing
             #expect(run.status == 0, "\(run.output.suffix(1000))\(run.error.suffix(2000))")
             // It has come to the end, past the lives of the media token, 20 seconds, and of the first grants, 10.
             #expect(gate.now >= start.adding(seconds: 60))
-            let requests = asked.withLock { $0 }
+            let requests = requested.withLock { $0 }
             let seen = (4..<ManifestStream.count).filter { requests.contains("/film/tnt/seg\($0).ts") }
             // GStreamer leaves out what its last reload shows.
             #expect(seen.count >= ManifestStream.count - 6 && seen.contains(ManifestStream.count - 2), "\(requests)")
@@ -47,9 +47,9 @@ import Testing
         let folder = try TemporaryFolder()
         try await EdgeProxy.nginx.withManifests(mode: mode, use: player.use) { (gate, proxy) throws in
             let start = gate.now
-            let asked = Mutex<Set<String>>([])
+            let requested = Mutex<Set<String>>([])
             proxy.origin.serve(stream.files) { path in
-                asked.withLock { _ = $0.insert(path) }
+                requested.withLock { _ = $0.insert(path) }
                 if path.hasSuffix(".ts") { gate.now = gate.now.adding(seconds: 2) }
             }
             let token = try gate.filmToken("one").percentEncoded
@@ -57,7 +57,7 @@ import Testing
             #expect(run.status == 0, "\(run.output.suffix(1000))\(run.error.suffix(2000))")
             #expect(gate.now >= start.adding(seconds: 28))
             let segments = Set((0..<ManifestStream.count).map { "/film/tnt/seg\($0).ts" })
-            #expect(asked.withLock { $0.isSuperset(of: segments.union(["/film/tnt/film.key"])) })
+            #expect(requested.withLock { $0.isSuperset(of: segments.union(["/film/tnt/film.key"])) })
         }
     }
 }

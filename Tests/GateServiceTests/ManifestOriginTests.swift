@@ -17,7 +17,9 @@ import Testing
     private static let path = "/film/tnt/film.m3u8"
 
     /// The film, compressed by gzip.
-    private static let zipped = Result { try CommandRun("/bin/sh", ["-c", "printf '\(film)' | gzip -c | base64"]) }
+    private static let zipped = Result {
+        try CommandRun("/bin/sh", arguments: ["-c", "printf '\(film)' | gzip -c | base64"])
+    }
 
     private static func zippedBytes() throws -> [UInt8] {
         let text = try zipped.get().output.filter { !$0.isWhitespace }
@@ -45,15 +47,15 @@ import Testing
             ("a segment", Script(film, type: "video/mp2t"), 502, "origin_type_refused"),
             ("a page", Script("<html>", type: "text/html"), 502, "origin_type_refused"),
             (
-                "two types", Script(film, [("Content-Type", "application/vnd.apple.mpegurl")]), 502,
+                "two types", Script(film, headers: [("Content-Type", "application/vnd.apple.mpegurl")]), 502,
                 "origin_type_refused"
             ),
-            ("brotli", Script(film, [("Content-Encoding", "br")]), 502, "origin_encoding_refused"),
-            ("two codings", Script(film, [("Content-Encoding", "gzip, br")]), 502, "origin_encoding_refused"),
-            ("no gzip", Script(film, [("Content-Encoding", "gzip")]), 502, "origin_encoding_refused"),
+            ("brotli", Script(film, headers: [("Content-Encoding", "br")]), 502, "origin_encoding_refused"),
+            ("two codings", Script(film, headers: [("Content-Encoding", "gzip, br")]), 502, "origin_encoding_refused"),
+            ("no gzip", Script(film, headers: [("Content-Encoding", "gzip")]), 502, "origin_encoding_refused"),
             ("an end in between", broken, 502, "origin_unreachable"),
             ("too much", Script(long), 502, "manifest_too_large"),
-            ("too much, in chunks", Script(long, [("Transfer-Encoding", "chunked")]), 502, "manifest_too_large"),
+            ("too much, in chunks", Script(long, headers: [("Transfer-Encoding", "chunked")]), 502, "manifest_too_large"),
             ("no playlist", Script("EXTM3U\n"), 502, "manifest_malformed"),
             ("nothing", Script(""), 502, "manifest_malformed"),
             ("a bad last line", Script(film + "http://[::1/x.ts\n"), 502, "manifest_reference_invalid"),
@@ -65,7 +67,7 @@ import Testing
     func `is not passed on unless it is a manifest`(number: Int) async throws {
         let (name, script, status, code) = Self.refused[number]
         let origin = try ScriptedOrigin { _ in script }
-        try await ManifestGate.with(origin, ["manifestBytes: 1024"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["manifestBytes: 1024"]) { (gate) throws in
             let answer = try gate.start(Self.path)
             #expect(answer.status == status && answer.code == code, "\(name): \(answer)")
             #expect(answer.values("Cache-Control") == ["no-store"] && answer.values("Location").isEmpty)
@@ -83,7 +85,7 @@ import Testing
             "Strict-Transport-Security": "max-age=1", "Connection": "X-Hop", "X-Hop": "1", "Age": "3", "Vary": "Cookie",
         ]
         let origin = try ScriptedOrigin { _ in
-            Script(Self.film, type: "Application/X-mpegURL; charset=utf-8", fields.map { ($0.key, $0.value) })
+            Script(Self.film, type: "Application/X-mpegURL; charset=utf-8", headers: fields.map { ($0.key, $0.value) })
         }
         try await ManifestGate.with(origin) { (gate) throws in
             let answer = try gate.start(Self.path)
@@ -95,15 +97,15 @@ import Testing
             #expect(names == expected, "\(names)")
             #expect(answer.values("Content-Type") == ["application/x-mpegurl"])
             #expect(answer.values("Cache-Control") == ["private, no-store"])
-            let asked = try #require(origin.heads.first).headers
-            #expect(Set(asked.map { $0.name.lowercased() }) == ["accept", "accept-encoding", "host", "user-agent"])
+            let request = try #require(origin.heads.first).headers
+            #expect(Set(request.map { $0.name.lowercased() }) == ["accept", "accept-encoding", "host", "user-agent"])
         }
     }
 
     @Test func `may compress by gzip`() async throws {
         let bytes = try Self.zippedBytes()
         let origin = try ScriptedOrigin { _ in
-            Script(bytes, type: "application/vnd.apple.mpegurl", [("Content-Encoding", "gzip")])
+            Script(bytes, type: "application/vnd.apple.mpegurl", headers: [("Content-Encoding", "gzip")])
         }
         try await ManifestGate.with(origin) { (gate) throws in
             let answer = try gate.start(Self.path)
@@ -113,12 +115,12 @@ import Testing
     }
 
     @Test func `cannot make memory of little gzip`() async throws {
-        let run = try CommandRun("/bin/sh", ["-c", "head -c 20000000 /dev/zero | gzip -9 -c | base64 -w0"])
+        let run = try CommandRun("/bin/sh", arguments: ["-c", "head -c 20000000 /dev/zero | gzip -9 -c | base64 -w0"])
         let bytes = try #require(Data(base64Encoded: run.output.filter { !$0.isWhitespace })).map { $0 }
         let origin = try ScriptedOrigin { _ in
-            Script(bytes, type: "application/vnd.apple.mpegurl", [("Content-Encoding", "gzip")])
+            Script(bytes, type: "application/vnd.apple.mpegurl", headers: [("Content-Encoding", "gzip")])
         }
-        try await ManifestGate.with(origin, ["manifestBytes: 1000000"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["manifestBytes: 1000000"]) { (gate) throws in
             #expect(try gate.start(Self.path).code == "manifest_too_large")
         }
     }
@@ -140,7 +142,8 @@ import Testing
     ])
     func `may have any path that is named, with a general type`(body: String, kind: String) async throws {
         let origin = try ScriptedOrigin { _ in Script(body, type: "text/plain") }
-        try await ManifestGate.with(origin, ["paths: [/film/tnt/playlist, \"/film/tnt/*/list\"]"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["paths: [/film/tnt/playlist, \"/film/tnt/*/list\"]"]) {
+            (gate) throws in
             let answer = try gate.start("/film/tnt/playlist")
             if kind.isEmpty {
                 #expect(answer.status == 502 && answer.code == "origin_type_refused", "\(answer)")
@@ -171,7 +174,7 @@ import Testing
             script.pause = step
             return script
         }
-        try await ManifestGate.with(origin, ["timeouts: { response: 200ms, body: 200ms }"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["timeouts: { response: 200ms, body: 200ms }"]) { (gate) throws in
             let answer = try gate.start(Self.path)
             #expect(answer.status == 504 && answer.code == "origin_timed_out", "\(answer)")
             #expect(eventually { origin.connections == 0 })
@@ -183,9 +186,9 @@ import Testing
             if head.uri.contains("_HLS_msn") { Thread.sleep(forTimeInterval: 0.3) }
             return Script(Self.film)
         }
-        try await ManifestGate.with(origin, ["timeouts: { response: 5s, body: 100ms }"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["timeouts: { response: 5s, body: 100ms }"]) { (gate) throws in
             let token = try gate.token().percentEncoded
-            #expect(try gate.manifest("\(Self.path)?_HLS_msn=3&token=\(token)").status == 200)
+            #expect(try gate.manifest(at: "\(Self.path)?_HLS_msn=3&token=\(token)").status == 200)
         }
     }
 
@@ -195,10 +198,10 @@ import Testing
         let (key, certificate) = (folder.file("key.pem"), folder.file("certificate.pem"))
         let subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
         let request = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"] + subject
-        #expect(try CommandRun(openssl, request + ["-keyout", key, "-out", certificate]).status == 0)
+        #expect(try CommandRun(openssl, arguments: request + ["-keyout", key, "-out", certificate]).status == 0)
         let port = try RunningEdge.freePort()
         let options = ["s_server", "-quiet", "-WWW", "-accept", "127.0.0.1:\(port)", "-cert", certificate, "-key", key]
-        let server = try Program(openssl, options, log: folder.file("log"))
+        let server = try Program(openssl, arguments: options, log: folder.file("log"))
         defer { server.signal(SIGKILL) }
         #expect(eventually { (try? HTTPConnection("127.0.0.1:\(port)")) != nil })
         try await RunningGate.with(ManifestGate.configuration(origin: "https://localhost:\(port)")) { (gate) throws in
@@ -221,11 +224,11 @@ import Testing
             script.pause = .request
             return script
         }
-        try await ManifestGate.with(origin, ["fetches: 1"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["fetches: 1"]) { (gate) throws in
             let target = "\(Self.path)?token=\(try gate.token().percentEncoded)"
             do {
                 let connection = try HTTPConnection(gate.manifests)
-                try connection.sendRequest("GET", target, host: "cdn.example")
+                try connection.sendRequest("GET", path: target, host: "cdn.example")
                 #expect(eventually { origin.heads.count == 1 })
                 // No other fetch has room, and a request without it uses no token up.
                 let token = try gate.token(GateSample.claims(session: "two"))

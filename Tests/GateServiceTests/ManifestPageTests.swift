@@ -23,9 +23,9 @@ import Testing
         let parts = try page.get().components(separatedBy: "```yaml\n")
         let text = try #require(parts.dropFirst().first?.components(separatedBy: "```").first)
         try FileManager.default.createDirectory(atPath: folder.file("keys"), withIntermediateDirectories: false)
-        try folder.write("keys/signer.pem", try GateSample.trusted.get().keys.signerCertificate)
-        for name in ["grant", "subject"] { try folder.write("keys/\(name).key", ManifestGate.secret) }
-        return try GateServer(configurationFile: try folder.write("gate.yaml", text), at: GateSample.time)
+        try folder.write("keys/signer.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
+        for name in ["grant", "subject"] { try folder.write("keys/\(name).key", contents: ManifestGate.secret) }
+        return try GateServer(configurationFile: try folder.write("gate.yaml", contents: text), at: GateSample.time)
     }
 
     @Test func `has a configuration that works`() throws {
@@ -51,8 +51,8 @@ import Testing
             origin: "https://origin.example",
             ["cors: { origins: [https://a.example] }"]
         )
-        let shown = try GateConfiguration(file: try folder.write("gate.yaml", text)).effective.line
-        let value = try JSONSerialization.jsonObject(with: Data(shown.utf8)) as? [String: Any]
+        let effective = try GateConfiguration(file: try folder.write("gate.yaml", contents: text)).effective.line
+        let value = try JSONSerialization.jsonObject(with: Data(effective.utf8)) as? [String: Any]
         let section = try #require(value?["manifest"] as? [String: Any])
         #expect(section.count > 15)
         let nested = ["timeouts", "cors"].flatMap { (section[$0] as? [String: Any])?.keys.map(\.self) ?? [] }

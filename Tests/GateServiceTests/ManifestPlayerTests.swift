@@ -101,7 +101,7 @@ import Testing
             let digits = key.map { String(format: "%02x", $0) }.joined()
             let files = ["-in", folder.file("clear"), "-out", folder.file("encrypted")]
             let openssl = try #require(Program.installed("openssl"), "openssl is not installed: run scripts/setup test")
-            let run = try CommandRun(openssl, ["enc", "-aes-128-cbc", "-K", digits, "-iv", Self.iv] + files)
+            let run = try CommandRun(openssl, arguments: ["enc", "-aes-128-cbc", "-K", digits, "-iv", Self.iv] + files)
             try #require(run.status == 0, "\(run.error)")
             return try folder.bytes("encrypted")
         }
@@ -115,11 +115,13 @@ import Testing
         try await EdgeProxy.nginx.withManifests(mode: mode) { (gate, proxy) throws in
             let start = gate.now
             let live = habit.playlist(try Self.map())
-            let asked = Mutex<[String]>([])
+            let requested = Mutex<[String]>([])
             let hear = { @Sendable (path: String) in
                 live.hear(path)
                 chromium.hear(path)
-                if path.hasPrefix("/film/") { asked.withLock { $0.append(String(path.dropFirst("/film/tnt/".count))) } }
+                if path.hasPrefix("/film/") {
+                    requested.withLock { $0.append(String(path.dropFirst("/film/tnt/".count))) }
+                }
             }
             proxy.origin.serve(onRequest: hear) { path in
                 live.answer(path) { gate.now = gate.now.adding(seconds: 6) } ?? files[path]
@@ -134,7 +136,7 @@ import Testing
                 hasCookies: false
             )
             let report = try tab.report(within: 150)
-            let requests = asked.withLock { $0 }
+            let requests = requested.withLock { $0 }
             #expect(report.hasPrefix("part-") || report.hasPrefix("whole-"), "\(report) \(requests)")
             #expect(gate.now >= start.adding(seconds: 70))
             switch habit {

@@ -30,7 +30,7 @@ import Testing
         let (name, redirects, folder) = Self.followed[number]
         let origin = try Self.origin(redirects)
         for mode in ["segment", "query"] {
-            try await ManifestGate.with(origin, ["mode: \(mode)"]) { (gate) throws in
+            try await ManifestGate.with(origin, manifest: ["mode: \(mode)"]) { (gate) throws in
                 let answer = try gate.start(Self.path)
                 let grant = try #require(answer.grants.first, "\(name): \(answer)")
                 let expected =
@@ -46,7 +46,8 @@ import Testing
     @Test func `is followed to hosts that are named`() async throws {
         let other = try ScriptedOrigin(["/s/film.m3u8": Self.film])
         let origin = try Self.origin([Self.path: "\(other.url)/s/film.m3u8"])
-        try await ManifestGate.with(origin, ["allowRedirectsTo: [\"127.0.0.1:\(other.port)\"]"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["allowRedirectsTo: [\"127.0.0.1:\(other.port)\"]"]) {
+            (gate) throws in
             let answer = try gate.start(Self.path)
             #expect(answer.references == ["\(other.url)/s/seg1.ts", "\(other.url)/vod/seg2.ts"], "\(answer)")
             #expect(answer.grants.isEmpty)
@@ -61,8 +62,8 @@ import Testing
     /// Media that needs no grant, too, is requested where the origin has it.
     @Test func `is written for the player without a grant too`() async throws {
         let origin = try Self.origin(["/free/film.m3u8": "/s/42/film.m3u8"])
-        try await ManifestGate.with(origin, ["publicPath: /watch"]) { (gate) throws in
-            let answer = try gate.manifest("/free/film.m3u8")
+        try await ManifestGate.with(origin, manifest: ["publicPath: /watch"]) { (gate) throws in
+            let answer = try gate.manifest(at: "/free/film.m3u8")
             #expect(answer.references == ["/watch/s/42/seg1.ts", "/watch/vod/seg2.ts"], "\(answer)")
             #expect(try gate.metric("playgate_manifest_requests_total{result=\"unchanged\"}") == 1)
         }
@@ -72,7 +73,7 @@ import Testing
         let origin = try Self.origin([Self.path: "/s/film.m3u8"])
         try await ManifestGate.with(origin) { (gate) throws in
             let token = try gate.token(GateSample.claims(session: "one", ttl: 20_000)).percentEncoded
-            let answer = try gate.manifest("\(Self.path)?token=\(token)", method: "HEAD")
+            let answer = try gate.manifest(at: "\(Self.path)?token=\(token)", method: "HEAD")
             #expect(answer.status == 200, "\(answer)")
             #expect(origin.heads.map(\.method) == [.HEAD, .HEAD])
         }
@@ -146,12 +147,12 @@ import Testing
     @Test(arguments: ["segment", "query"])
     func `has a public path, by configuration or by a trusted peer`(mode: String) async throws {
         let origin = try ScriptedOrigin(["/film/tnt/film.m3u8": Self.film])
-        try await ManifestGate.with(origin, ["publicPath: /watch/", "mode: \(mode)"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["publicPath: /watch/", "mode: \(mode)"]) { (gate) throws in
             for (number, prefix) in [nil, "/tv", "/tv/eu-1/", "/"].enumerated() {
                 let token = try gate.token(GateSample.claims(session: "\(number)")).percentEncoded
                 let answer = try gate.manifest(
-                    "\(Self.path)?token=\(token)",
-                    prefix.map { ["X-Forwarded-Prefix": $0] } ?? [:]
+                    at: "\(Self.path)?token=\(token)",
+                    headers: prefix.map { ["X-Forwarded-Prefix": $0] } ?? [:]
                 )
                 let grant = try #require(answer.grants.first, "\(answer)")
                 let root = (prefix ?? "/watch").hasSuffix("/") ? String((prefix ?? "").dropLast()) : prefix ?? "/watch"
@@ -169,7 +170,7 @@ import Testing
         let live = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\nseg1.ts\n"
         let mpd = "<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" type=\"dynamic\"><Period/></MPD>"
         let origin = try ScriptedOrigin(["/film/tnt/live.m3u8": live, "/film/tnt/live.mpd": mpd])
-        try await ManifestGate.with(origin, ["publicPath: /watch"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["publicPath: /watch"]) { (gate) throws in
             let playlist = try gate.start("/film/tnt/live.m3u8")
             let grant = try #require(playlist.grants.first)
             #expect(playlist.references == ["/watch/~cat=\(grant)/film/tnt/live.m3u8"], "\(playlist)")
@@ -184,13 +185,13 @@ import Testing
         let origin = try ScriptedOrigin(["/film/tnt/film.m3u8": Self.film])
         try await ManifestGate.with(origin) { (gate) throws in
             let token = try gate.token().percentEncoded
-            let answer = try gate.manifest("\(Self.path)?token=\(token)", ["X-Forwarded-Prefix": prefix])
+            let answer = try gate.manifest(at: "\(Self.path)?token=\(token)", headers: ["X-Forwarded-Prefix": prefix])
             #expect(answer.status == 403 && answer.code == "edge_request_invalid", "\(answer)")
             #expect(origin.heads.isEmpty)
         }
-        try await ManifestGate.with(origin, ["trustLoopback: false"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["trustLoopback: false"]) { (gate) throws in
             let token = try gate.token().percentEncoded
-            let answer = try gate.manifest("\(Self.path)?token=\(token)", ["X-Forwarded-Prefix": prefix])
+            let answer = try gate.manifest(at: "\(Self.path)?token=\(token)", headers: ["X-Forwarded-Prefix": prefix])
             #expect(answer.status == 200 && answer.references.first?.hasPrefix("/~cat=") == true, "\(answer)")
         }
     }
@@ -202,7 +203,7 @@ import Testing
             proxy.origin.serve(["/film/tnt/master.m3u8": [UInt8](Self.film.utf8)])
             let target = "/film/tnt/master.m3u8?token=\(try gate.filmToken("one").percentEncoded)"
             let answer = try HTTPConnection(proxy.address)
-                .request("GET", target, headers: ["X-Forwarded-Prefix": "/evil"], host: "cdn.example")
+                .request("GET", path: target, headers: ["X-Forwarded-Prefix": "/evil"], host: "cdn.example")
             #expect(answer.status == 200 && answer.references.first?.hasPrefix("/~cat=") == true, "\(answer)")
         }
     }

@@ -49,7 +49,7 @@ struct ManifestStream {
             arguments += ["-hls_segment_filename", folder.file("%v-seg%d.m4s"), folder.file("%v.m3u8")]
         case .encrypted:
             try Data(Self.key).write(to: URL(fileURLWithPath: folder.file("film.key")))
-            let info = try folder.write("key.txt", "/film/tnt/film.key\n\(folder.file("film.key"))\n")
+            let info = try folder.write("key.txt", contents: "/film/tnt/film.key\n\(folder.file("film.key"))\n")
             arguments += ["-c:v", "mpeg2video", "-f", "hls", "-hls_time", "1", "-hls_playlist_type", "vod"]
             arguments += ["-hls_key_info_file", info, "-master_pl_name", "master.m3u8"]
             arguments += ["-hls_segment_filename", folder.file("seg%d.ts"), folder.file("index.m3u8")]
@@ -58,7 +58,7 @@ struct ManifestStream {
             arguments += ["-use_template", kind == .template ? "1" : "0", folder.file("manifest.mpd")]
         case .packaged, .periods: break
         }
-        let run = try CommandRun(program, arguments)
+        let run = try CommandRun(program, arguments: arguments)
         try #require(run.status == 0, "\(run.error)")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         files = try Dictionary(uniqueKeysWithValues: names.map { ("/film/tnt/\($0)", try folder.bytes($0)) })
@@ -79,7 +79,7 @@ struct ManifestStream {
         arguments += [
             "-map", "0:v", "-map", "1:a", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "25", "-c:a", "aac",
         ]
-        let made = try CommandRun(ffmpeg, arguments + [folder.file("source.mp4")])
+        let made = try CommandRun(ffmpeg, arguments: arguments + [folder.file("source.mp4")])
         try #require(made.status == 0, "\(made.error)")
         let streams = ["video", "audio"].map { kind in
             let names =
@@ -89,7 +89,7 @@ struct ManifestStream {
         }
         let run = try CommandRun(
             program,
-            streams + [
+            arguments: streams + [
                 "--segment_duration", "1", "--ad_cues", "\(count / 2)", "--hls_playlist_type", "VOD",
                 "--hls_master_playlist_output", folder.file("master.m3u8"), "--mpd_output",
                 folder.file("manifest.mpd"), "--generate_static_live_mpd",
@@ -111,7 +111,7 @@ struct ManifestStream {
         let program = try #require(Program.installed("ffmpeg"))
         // As a set-top box, it keeps no cookies: no answer of the edges gives it one.
         let arguments = ["-nostdin", "-v", "verbose", "-i", url, "-map", "0:v:0", "-f", "framecrc", "-"]
-        let run = try CommandRun(program, arguments, within: 600)
+        let run = try CommandRun(program, arguments: arguments, within: 600)
         let count = run.output.split(separator: "\n").filter { !$0.hasPrefix("#") }.count
         return (count, String(run.error.suffix(4000)))
     }

@@ -29,17 +29,23 @@ import Testing
             let sample = try Sample(of: gate, host: proxy.address)
             var random = SplitMix64(seed: 4)
             var codes: Set<String> = []
-            var (player, asked) = (try proxy.connect(), try HTTPConnection(gate.edge))
+            var (player, service) = (try proxy.connect(), try HTTPConnection(gate.edge))
             for number in 0..<Self.count {
                 let request = sample.request(&random)
-                let expected = try asked.request("GET", edge.endpoint, headers: request.check(by: edge)).gateCode
-                let answer = try player.request("GET", request.target, headers: request.fields, host: request.host)
+                let expected = try service.request("GET", path: edge.endpoint, headers: request.check(by: edge))
+                    .gateCode
+                let answer = try player.request(
+                    "GET",
+                    path: request.target,
+                    headers: request.fields,
+                    host: request.host
+                )
                 let found = answer.gateCode.isEmpty ? "\(answer.status) without a code" : answer.gateCode
                 codes.insert(Self.same(expected))
                 #expect(Self.same(found) == Self.same(expected), "\(edge) \(number): \(request)")
                 if Self.same(found) != Self.same(expected) { return }
                 if answer.headers["connection"] == "close" { player = try proxy.connect() }
-                if number % 500 == 499 { asked = try HTTPConnection(gate.edge) }
+                if number % 500 == 499 { service = try HTTPConnection(gate.edge) }
             }
             // The generator reaches what it is for.
             for code in [

@@ -43,6 +43,6 @@ enum NativePlayer: String, CaseIterable, CustomTestStringConvertible {
                 ["playbin3", "uri=\(url)", "flags=video", "video-sink=fakesink sync=true", "audio-sink=fakesink"]
             case .ytdlp: ["--ignore-config", "--no-part", "--no-progress", "-o", folder.file("film.mp4"), url]
             }
-        return try CommandRun(program, arguments, within: 240)
+        return try CommandRun(program, arguments: arguments, within: 240)
     }
 }

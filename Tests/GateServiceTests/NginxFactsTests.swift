@@ -28,7 +28,7 @@ import Testing
         }
 
         private static func openssl(_ arguments: [String]) throws -> CommandRun {
-            let run = try CommandRun(try #require(Program.installed("openssl")), arguments)
+            let run = try CommandRun(try #require(Program.installed("openssl")), arguments: arguments)
             try #require(run.status == 0, "\(run.error)")
             return run
         }
@@ -48,16 +48,16 @@ import Testing
         var protocols = "http2"
         var certificate: String?
         var isPlain = false
-        var place: [String: String] = [:]
+        var location: [String: String] = [:]
 
         /// The facts as the page's sub-request would state them to the service.
-        func stated(_ certificates: Certificates) throws -> [String: String] {
+        func reported(_ certificates: Certificates) throws -> [String: String] {
             var fields: [String: String] = [:]
             if !isPlain {
                 fields["X-Original-ALPN"] = ["http2": "h2", "http1.1": "http/1.1"][protocols] ?? ""
                 fields["X-Original-Client-Key"] = try certificate.map { Base64.encode(try certificates.key($0)) } ?? ""
             }
-            for (name, value) in place { fields["X-Original-\(name)"] = value }
+            for (name, value) in location { fields["X-Original-\(name)"] = value }
             return fields
         }
     }
@@ -70,7 +70,7 @@ import Testing
                     ssl_verify_client optional_no_ca;
                     listen 127.0.0.1:8088;
             """
-        let page = (try? EdgeProxy.nginxModule.block("nginx-facts", folder, gate: "", origin: 0)) ?? ""
+        let page = (try? EdgeProxy.nginxModule.block("nginx-facts", in: folder, gate: "", origin: 0)) ?? ""
         let facts = "playgate_fact country=$country asn=$http_x_asn position=$http_x_position;"
         return [
             // A geo module of the operator's.
@@ -92,12 +92,12 @@ import Testing
         return try CATIssuer(key: TokenKey(secret: [UInt8](secret), id: KeyID("pg-2026-11"), binding: binding))
     }
 
-    private static func grant(_ now: Timestamp, _ change: (inout CATClaims) -> Void) throws -> String {
+    private static func grant(at now: Timestamp, change: (inout CATClaims) -> Void) throws -> String {
         var claims = CATClaims()
         claims.issuer = "playgate"
         claims.issued = now
         claims.expires = now.adding(seconds: 600)
-        claims.uri = [.init(.path, .prefix("/film/tnt/"))]
+        claims.uri = [.init(.path, match: .prefix("/film/tnt/"))]
         let secret = try #require(Data(base64Encoded: Film.secret))
         let resource = try MediaResource("TNT").canonicalForm
         claims.protection = try SubjectKey([UInt8](secret)).protectionTag(requestor: "REF30", resource: resource)
@@ -107,19 +107,19 @@ import Testing
     }
 
     /// Returns the code that a player gets through nginx.
-    private static func code(_ grant: String, _ client: Client, _ folder: TemporaryFolder) throws -> String {
+    private static func code(for grant: String, from client: Client, in folder: TemporaryFolder) throws -> String {
         var arguments = ["-sk", "-o", "/dev/null", "-D", "-", "--unix-socket"]
         arguments.append(folder.file(client.isPlain ? "edge-players.sock" : "tls.sock"))
         arguments += client.protocols == "none" ? ["--no-alpn"] : ["--\(client.protocols)"]
         if let certificate = client.certificate {
             arguments += ["--cert", folder.file("\(certificate).pem"), "--key", folder.file("\(certificate).key")]
         }
-        for (name, value) in client.place { arguments += ["-H", "X-\(name): \(value)"] }
+        for (name, value) in client.location { arguments += ["-H", "X-\(name): \(value)"] }
         arguments += [
             "-H", "CTA-Common-Access-Token: \(grant)", "-H", "X-Original-ALPN: x", "-H", "X-Playgate-ALPN: x",
         ]
         arguments.append("\(client.isPlain ? "http" : "https")://cdn.example\(path)")
-        let answer = try CommandRun(try #require(Program.installed("curl")), arguments)
+        let answer = try CommandRun(try #require(Program.installed("curl")), arguments: arguments)
         let field = answer.output.lowercased().split(whereSeparator: \.isNewline).first {
             $0.hasPrefix("x-playgate-code: ")
         }
@@ -127,19 +127,19 @@ import Testing
     }
 
     /// Returns the code of the service for the same.
-    private static func told(
-        _ grant: String,
-        _ client: Client,
-        _ certificates: Certificates
+    private static func serviceCode(
+        for grant: String,
+        from client: Client,
+        certificates: Certificates
     ) throws -> String {
-        var fields = try client.stated(certificates)
+        var fields = try client.reported(certificates)
         fields["X-Original-URI"] = path
         fields["X-Original-Method"] = "GET"
         fields["X-Original-Scheme"] = client.isPlain ? "http" : "https"
         fields["X-Original-Host"] = "cdn.example"
         fields["CTA-Common-Access-Token"] = grant
         let connection = try HTTPConnection("unix:\(certificates.folder.file("edge.sock"))")
-        return try connection.request("GET", "/v1/check/nginx", headers: fields).gateCode
+        return try connection.request("GET", path: "/v1/check/nginx", headers: fields).gateCode
     }
 
     @Test func `give the codes of the service`() async throws {
@@ -155,7 +155,7 @@ import Testing
             let viewer = Client(certificate: "viewer")
             let (h1, none) = (Client(protocols: "http1.1"), Client(protocols: "none"))
             let plain = Client(protocols: "http1.1", isPlain: true)
-            func from(_ place: [String: String]) -> Client { Client(place: place) }
+            func from(_ location: [String: String]) -> Client { Client(location: location) }
             let rows: [(name: String, change: (inout CATClaims) -> Void, answers: [(Client, String)])] = [
                 ("nothing", { _ in }, [(viewer, "granted"), (plain, "granted"), (none, "granted")]),
                 (
@@ -204,14 +204,14 @@ import Testing
                 ),
             ]
             for row in rows {
-                let grant = try Self.grant(gate.now, row.change)
+                let grant = try Self.grant(at: gate.now, change: row.change)
                 // Twice: what one connection is allowed, the worker's memory gives to no other.
                 for _ in 0..<2 {
                     for (client, code) in row.answers {
-                        let found = try Self.code(grant, client, folder)
-                        let told = try Self.told(grant, client, certificates)
+                        let found = try Self.code(for: grant, from: client, in: folder)
+                        let reportedCode = try Self.serviceCode(for: grant, from: client, certificates: certificates)
                         #expect(found == code, "\(row.name): \(client)")
-                        #expect(told == code, "\(row.name): \(client), by the service")
+                        #expect(reportedCode == code, "\(row.name): \(client), by the service")
                     }
                 }
             }
@@ -229,14 +229,14 @@ import Testing
             replacing: Self.lines(folder),
             folder: folder
         ) { (gate, _) throws in
-            let grant = try Self.grant(gate.now) { claims in
+            let grant = try Self.grant(at: gate.now) { claims in
                 (claims.clientKey, claims.alpn, claims.countries) = (own, ["h2"], ["FR"])
                 claims.replay = 1
             }
-            var client = Client(certificate: "other", place: ["Geo": "FR"])
-            var codes = [try Self.code(grant, client, folder)]
+            var client = Client(certificate: "other", location: ["Geo": "FR"])
+            var codes = [try Self.code(for: grant, from: client, in: folder)]
             client.certificate = "viewer"
-            for _ in 0..<2 { codes.append(try Self.code(grant, client, folder)) }
+            for _ in 0..<2 { codes.append(try Self.code(for: grant, from: client, in: folder)) }
             #expect(codes == ["grant_tls_mismatch", "granted", "grant_replayed"])
         }
     }

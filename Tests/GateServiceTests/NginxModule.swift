@@ -20,13 +20,13 @@ enum NginxModule {
     static let policy = "unix:/run/playgate/api.sock key=/etc/nginx/playgate.key"
 
     /// Returns a gate's configuration with its API on a socket in `folder`, and a policy that a test's jumps in time do not end.
-    static func configuration(_ text: String, _ folder: TemporaryFolder) -> String {
+    static func configuration(_ text: String, in folder: TemporaryFolder) -> String {
         let socket = "api:\n  listen: unix:\(folder.file("api.sock"))\n  policyGoodFor: 30d"
         return text.replacing("api:\n  listen: 127.0.0.1:0", with: socket)
     }
 
     /// Gives the module's nginx in `folder` the gate's clock, and its policy as a file.
-    static func follow(_ gate: RunningGate, _ folder: TemporaryFolder) throws {
+    static func follow(_ gate: RunningGate, in folder: TemporaryFolder) throws {
         try write(policyOf: gate, to: folder)
         gate.followTime { time in
             let date = Date(timeIntervalSince1970: TimeInterval(time.millisecondsSince1970 / 1000))
@@ -62,7 +62,7 @@ extension EdgePage {
         text = try inFolder(text).replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)")
             .replacing("modules/ngx_http_playgate_module.so", with: NginxModule.file)
             .replacing(NginxModule.policy, with: "unix:\(folder.file("api.sock"))")
-        let file = try folder.write("nginx.conf", text)
+        let file = try folder.write("nginx.conf", contents: text)
         let nginx = try #require(EdgeProxy.nginx.executable)
         let arguments = ["-c", file, "-p", folder.path, "-e", folder.file("nginx-start.log")]
         return (try PreloadedClock.environment(folder) + [nginx] + arguments, address)

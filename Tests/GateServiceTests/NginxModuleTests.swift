@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    private static func status(_ nginx: RunningEdge, _ name: String) throws -> Int? {
+    private static func status(of nginx: RunningEdge, name: String) throws -> Int? {
         try nginx.get("/playgate-status").body.split(separator: "\n").first { $0.hasPrefix("playgate_nginx_\(name) ") }
             .flatMap { $0.split(separator: " ").last }.flatMap { Int($0) }
     }
@@ -33,15 +33,17 @@ import Testing
     @Test func `decides without the gate, and remembers what it has decided`() async throws {
         try await EdgeProxy.nginxModule.withGrants { (gate, nginx) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
-            for number in 0..<20 { #expect(try nginx.get("/live/seg/\(number)", cookie).gateCode == "within_ttl") }
+            for number in 0..<20 {
+                #expect(try nginx.get("/live/seg/\(number)", headers: cookie).gateCode == "within_ttl")
+            }
             #expect(try nginx.get("/live/free/a").gateCode == "unprotected")
             #expect(try nginx.get("/live/seg/1").status == 401)
             #expect(try Self.checks(gate) == 0)
-            #expect(try Self.status(nginx, "answers_total{code=\"within_ttl\"}") == 20)
-            #expect(try Self.status(nginx, "cache_lookups_total{result=\"hit\"}") ?? 0 > 10)
+            #expect(try Self.status(of: nginx, name: "answers_total{code=\"within_ttl\"}") == 20)
+            #expect(try Self.status(of: nginx, name: "cache_lookups_total{result=\"hit\"}") ?? 0 > 10)
             #expect(try nginx.get("/live/tnt/a?token=\(try gate.token())").gateCode == "verified")
             #expect(try Self.checks(gate) == 1)
-            #expect(try Self.status(nginx, "asks_total{result=\"allow\"}") == 1)
+            #expect(try Self.status(of: nginx, name: "asks_total{result=\"allow\"}") == 1)
         }
     }
 
@@ -60,17 +62,19 @@ import Testing
         try await EdgeProxy.nginxModule.withGate(replacing: replacing, folder: folder) { (gate, nginx) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
             let other = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s2")))"]
-            for viewer in [cookie, other] { #expect(try nginx.get("/live/seg/1", viewer).gateCode == "within_ttl") }
-            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            for viewer in [cookie, other] {
+                #expect(try nginx.get("/live/seg/1", headers: viewer).gateCode == "within_ttl")
+            }
+            #expect(try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s1\"}").status == 201)
             if isFile { try NginxModule.write(policyOf: gate, to: folder) }
-            #expect(try eventually { try nginx.get("/live/seg/1", cookie).gateCode == "session_revoked" })
-            #expect(try nginx.get("/live/seg/1", other).gateCode == "within_ttl")
+            #expect(try eventually { try nginx.get("/live/seg/1", headers: cookie).gateCode == "session_revoked" })
+            #expect(try nginx.get("/live/seg/1", headers: other).gateCode == "within_ttl")
             guard isFile else { return }
             // A file that is no policy changes nothing, and is logged once.
-            try folder.write("policy.json", "{")
+            try folder.write("policy.json", contents: "{")
             #expect(eventually { (try? nginx.logs().contains("stays as it was")) ?? false })
-            #expect(try nginx.get("/live/seg/1", cookie).gateCode == "session_revoked")
-            #expect(try nginx.get("/live/seg/1", other).gateCode == "within_ttl")
+            #expect(try nginx.get("/live/seg/1", headers: cookie).gateCode == "session_revoked")
+            #expect(try nginx.get("/live/seg/1", headers: other).gateCode == "within_ttl")
         }
     }
 
@@ -114,10 +118,10 @@ import Testing
             let seen = try nginx.get("/live/seg/1")
             #expect(seen.status == 200 && seen.gateCode == "media_token_missing", "\(seen)")
             #expect(try nginx.get("/live/none?token=x").gateCode == "unknown_media")
-            #expect(try Self.status(nginx, "shadowed_total") == 2)
+            #expect(try Self.status(of: nginx, name: "shadowed_total") == 2)
             // Nobody knows what the origin would read, so that this is closed, and the origin sees no token.
             let many = (0..<17).map { "token=secret\($0)" }.joined(separator: "&")
-            let closed = try nginx.get("/live/seg/1?\(many)", ["X-Playgate-MVPD": "mine"])
+            let closed = try nginx.get("/live/seg/1?\(many)", headers: ["X-Playgate-MVPD": "mine"])
             #expect(closed.status == 403 && closed.gateCode == "edge_request_invalid", "\(closed)")
             #expect(nginx.origin.requests == 2)
             let logs = try nginx.logs()
@@ -150,7 +154,7 @@ import Testing
             let path = String(nginx.address.dropFirst("unix:".count))
             let read = { (cookie: String) in
                 let arguments = ["-s", "--unix-socket", path, "-H", "Cookie: \(cookie)", "http://gate/page/a.html"]
-                return try CommandRun(curl, arguments).output
+                return try CommandRun(curl, arguments: arguments).output
             }
             let closed = try read("a=b")
             #expect(closed.contains("(free)") && !closed.contains("segment") && !closed.contains("start"), "\(closed)")
@@ -177,7 +181,7 @@ import Testing
     }
 
     @Test func `takes the resource of a location in place of the path's`() async throws {
-        let places = """
+        let locations = """
                     location /own/ {
                         playgate on;
                         playgate_resource TBS requestor=REF30 use=within-ttl;
@@ -194,7 +198,7 @@ import Testing
                     }
 
             """
-        try await EdgeProxy.nginxModule.withGrants(replacing: [Self.segments: places + Self.segments]) {
+        try await EdgeProxy.nginxModule.withGrants(replacing: [Self.segments: locations + Self.segments]) {
             (gate, nginx) throws in
             let tbs = try gate.token(GateSample.claims(resource: "TBS"))
             let seen = try nginx.get("/own/a?token=\(tbs)&x=1")
@@ -265,12 +269,12 @@ import Testing
                 let closed = try nginx.get("/live/free/\(number)/")
                 #expect(closed.status == 401 && closed.gateCode == "media_token_missing", "\(other.name): \(closed)")
                 #expect(closed.values("WWW-Authenticate") == ["MediaToken"], "\(other.name)")
-                let open = try nginx.get("/live/free/\(number)/", cookie)
+                let open = try nginx.get("/live/free/\(number)/", headers: cookie)
                 #expect(open.status == 200 && open.body.contains("/live/seg/a"), "\(other.name): \(open)")
             }
             // The client's own path counts too.
             #expect(try nginx.get("/live/seg/open/a").status == 401)
-            #expect(try nginx.get("/live/seg/open/a", cookie).body.hasPrefix("GET /live/free/a\n"))
+            #expect(try nginx.get("/live/seg/open/a", headers: cookie).body.hasPrefix("GET /live/free/a\n"))
             // A token that a rewrite carries along goes no further, whatever is decided about it.
             for prefix in ["", "/shadow", "/named"] {
                 let seen = try nginx.get("\(prefix)/~cat=SECRET/live/free/b")
@@ -311,13 +315,13 @@ import Testing
         ]
         try await EdgeProxy.nginxModule.withGrants(replacing: replacing, folder: folder) { (gate, nginx) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
-            #expect(try nginx.get("/live/seg/1", cookie).gateCode == "within_ttl")
-            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            #expect(try nginx.get("/live/seg/1", headers: cookie).gateCode == "within_ttl")
+            #expect(try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s1\"}").status == 201)
             let old = try #require(try Self.workers(of: nginx.process).first.flatMap { Int32($0) })
             try NginxModule.write(policyOf: gate, to: folder)
             kill(old, SIGKILL)
             #expect(try eventually { try Self.workers(of: nginx.process).contains { $0 != "\(old)" } })
-            #expect(try nginx.get("/live/seg/1", cookie).gateCode == "session_revoked")
+            #expect(try nginx.get("/live/seg/1", headers: cookie).gateCode == "session_revoked")
         }
     }
 
@@ -333,7 +337,7 @@ import Testing
         try await EdgeProxy.nginxModule.withGate(replacing: [Self.segments: copied + Self.segments]) {
             (gate, nginx) throws in
             let token = try gate.token()
-            #expect(try nginx.get("/copied/a", ["Cookie": "media-token=\(token)"]).status == 200)
+            #expect(try nginx.get("/copied/a", headers: ["Cookie": "media-token=\(token)"]).status == 200)
             #expect(try nginx.get("/live/free/a").status == 200)
             #expect(try Self.checks(gate) == 0)
             #expect(nginx.origin.requests == 2)
@@ -399,14 +403,17 @@ import Testing
         try await EdgeProxy.nginxModule.withGate(replacing: policy, folder: folder) { (_, nginx) throws in
             let good = try folder.text("nginx.conf")
             let key = try TokenKey.generate(.es256, id: KeyID("k"), binding: KeyBinding(issuer: "", format: .cat)).key
-            try folder.write("signer.jwk", try KeySet([key]).publishedJWKSet)
-            try folder.write("signed.jws", try EdgeBundle.signed([UInt8]("{}".utf8), by: key))
+            try folder.write("signer.jwk", contents: try KeySet([key]).publishedJWKSet)
+            try folder.write("signed.jws", contents: try EdgeBundle.signed([UInt8]("{}".utf8), by: key))
             func test(_ text: String) throws -> String {
-                let file = try folder.write("test.conf", text)
+                let file = try folder.write("test.conf", contents: text)
                 let program = try #require(EdgeProxy.nginx.executable)
                 let arguments = ["-t", "-c", file, "-p", folder.path, "-e", folder.file("test.log")]
                 let clock = try PreloadedClock.environment(folder)
-                let run = try CommandRun(try #require(Program.installed("env")), clock + [program] + arguments)
+                let run = try CommandRun(
+                    try #require(Program.installed("env")),
+                    arguments: clock + [program] + arguments
+                )
                 return "\(run.status) \(run.error)"
             }
             #expect(try test(good).hasPrefix("0 "))
@@ -416,7 +423,7 @@ import Testing
                 #expect(said.hasPrefix("1 ") && said.contains(fault.message), "\(said)")
                 #expect(said.contains("in \(folder.file("test.conf")):"), "\(said)")
             }
-            try folder.write("policy.json", "{\n  \"surprise\": 1\n}")
+            try folder.write("policy.json", contents: "{\n  \"surprise\": 1\n}")
             let said = try test(good)
             #expect(
                 said.hasPrefix("1 ") && said.contains("policy.json\" is invalid") && said.contains("in line "),
@@ -442,7 +449,7 @@ import Testing
                 nginx.reload()
                 // Each is asked for on a connection of its own, which old and new workers take.
                 for number in 0..<5 {
-                    let answer = try nginx.get("/live/seg/\(number)", cookie)
+                    let answer = try nginx.get("/live/seg/\(number)", headers: cookie)
                     #expect(answer.status == 200, "\(reload): \(answer)")
                     answered += 1
                 }
@@ -453,7 +460,7 @@ import Testing
             let end = try memory()
             #expect(end < start + start / 10 + 1024, "\(start) KB after 20 reloads, \(end) KB after 100")
             // Counters stay.
-            #expect(try Self.status(nginx, "answers_total{code=\"within_ttl\"}") == 500)
+            #expect(try Self.status(of: nginx, name: "answers_total{code=\"within_ttl\"}") == 500)
         }
     }
 

@@ -10,8 +10,8 @@ import Testing
 @Suite(.needs(.nginx)) struct `Behind nginx` {
     @Test func `answers questions about origins itself, and shows its check to nobody`() async throws {
         try await EdgeProxy.nginx.withGate { (_, nginx) throws in
-            #expect(try nginx.get("/_gate", ["X-Original-URI": "/live/seg/a"]).status == 404)
-            #expect(try nginx.connect().request("OPTIONS", "/live/tnt/a.m3u8").status == 204)
+            #expect(try nginx.get("/_gate", headers: ["X-Original-URI": "/live/seg/a"]).status == 404)
+            #expect(try nginx.connect().request("OPTIONS", path: "/live/tnt/a.m3u8").status == 204)
             #expect(nginx.origin.requests == 0)
         }
     }
@@ -23,11 +23,11 @@ import Testing
             for _ in 0..<5 { #expect(try nginx.get("/live/seg/1?token=\(token)").status == 200) }
             #expect(try checks() == 1)
             let cookie = ["Cookie": "media-token=\(token)"]
-            for _ in 0..<2 { #expect(try nginx.get("/live/seg/1", cookie).status == 200) }
+            for _ in 0..<2 { #expect(try nginx.get("/live/seg/1", headers: cookie).status == 200) }
             #expect(try checks() == 2)
             #expect(try nginx.get("/live/seg/1").status == 401)
             #expect(try nginx.get("/live/seg/1?token=x").status == 403)
-            #expect(try nginx.get("/live/seg/2", cookie).status == 200)
+            #expect(try nginx.get("/live/seg/2", headers: cookie).status == 200)
             #expect(try checks() == 3)
         }
     }
@@ -53,14 +53,14 @@ import Testing
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
         }
-        try folder.write("signer.pem", try GateSample.current.get().keys.signerCertificate)
+        try folder.write("signer.pem", contents: try GateSample.current.get().keys.signerCertificate)
         let socket = folder.file("run/edge.sock")
         var edge = try Self.block("yaml").replacing("/run/playgate/edge.sock", with: socket)
         if !hasGroup { edge = edge.replacing("  socketGroup: www-data\n", with: "") }
         let configuration = ServedGate.configuration("{ store: memory }", more: edge + "  tokens: [{ query: token }]\n")
         let file = try folder.write(
             "gate.yaml",
-            configuration.replacing("entries: [", with: "entries: [{ path: /live/free/, protected: false }, ")
+            contents: configuration.replacing("entries: [", with: "entries: [{ path: /live/free/, protected: false }, ")
         )
         let commands = try Self.block("sh").replacing("playgate serve", with: "\(Program.built("playgate")) serve")
             .replacing("/etc/playgate/gate.yaml", with: file).replacing("/run/playgate", with: folder.file("run"))
@@ -70,26 +70,26 @@ import Testing
             )
             .replacing("--regid playgate", with: "--regid \(Self.user)").replacing("setpriv", with: "exec setpriv")
         let shell = try #require(Program.installed("sh"))
-        let gate = try Program(shell, ["-e", "-c", commands], log: folder.file("gate.log"))
+        let gate = try Program(shell, arguments: ["-e", "-c", commands], log: folder.file("gate.log"))
         defer { gate.signal(SIGTERM) }
         #expect(eventually { gate.output.components(separatedBy: "\"listening\"").count > 3 || !gate.isRunning })
         try #require(gate.isRunning, "\(gate.output)")
         // A user without privileges has other rights to the options of TCP sockets.
         let admin = try #require(gate.output.firstMatch(of: /"address":"([^"]+)","listener":"admin"/))
-        #expect(try HTTPConnection(String(admin.1)).request("GET", "/livez", host: "localhost").status == 200)
+        #expect(try HTTPConnection(String(admin.1)).request("GET", path: "/livez", host: "localhost").status == 200)
         let facts = try FileManager.default.attributesOfItem(atPath: socket)
         #expect(facts[.posixPermissions] as? Int == 0o660)
         #expect(facts[.ownerAccountName] as? String == Self.user)
         #expect(facts[.groupOwnerAccountName] as? String == (hasGroup ? "www-data" : Self.user))
 
-        let nginx = try RunningEdge(.nginx, folder, gate: socket, RunningEdge.Options(hasOwnUser: true))
+        let nginx = try RunningEdge(.nginx, in: folder, gate: socket, options: RunningEdge.Options(hasOwnUser: true))
         let answer = try nginx.get("/live/free/a")
         let logs = try nginx.logs()
         #expect(answer.status == (hasGroup ? 200 : 503), "\(answer) \(logs)")
         if hasGroup { #expect(try nginx.get("/live/none").status == 404) }
         // The page's command says why, and the log that it was nginx that could not connect.
         let command = try Self.block("sh-reach").replacing("/run/playgate/edge.sock", with: socket)
-        let reach = try CommandRun(shell, ["-c", command])
+        let reach = try CommandRun(shell, arguments: ["-c", command])
         #expect(hasGroup ? reach.output == "open\n" : reach.error == "\(socket): Permission denied\n", "\(reach)")
         nginx.stop()
         let logged = try folder.text("nginx-playgate.log").split(separator: "\n").first

@@ -23,7 +23,7 @@ enum OffloadExchange {
     }
 
     /// A message, as it is in the payload of a notification.
-    static func message(_ name: String, _ arguments: [(String, SPOPValue)]) -> [UInt8] {
+    static func message(_ name: String, arguments: [(String, SPOPValue)]) -> [UInt8] {
         var bytes = ByteBuffer()
         bytes.writeSPOP(text: name)
         bytes.writeInteger(UInt8(arguments.count))
@@ -35,9 +35,11 @@ enum OffloadExchange {
     }
 
     /// A notification of one message.
-    static func notification(_ name: String, _ arguments: [(String, SPOPValue)]) -> ByteBuffer {
+    static func notification(_ name: String, arguments: [(String, SPOPValue)]) -> ByteBuffer {
         var bytes = ByteBuffer()
-        bytes.writeSPOP(.notify, of: SPOPFrame.ID(stream: 1, frame: 1)) { $0.writeBytes(message(name, arguments)) }
+        bytes.writeSPOP(.notify, of: SPOPFrame.ID(stream: 1, frame: 1)) {
+            $0.writeBytes(message(name, arguments: arguments))
+        }
         return bytes
     }
 
@@ -62,8 +64,8 @@ enum OffloadExchange {
     }
 
     /// Asks a gate by notifications of one message each, on one connection, and returns the variables that each answer sets.
-    static func ask(_ address: String, _ questions: [[(String, SPOPValue)]]) throws -> [[String: SPOPValue]] {
-        let notifications = questions.map { notification("playgate-check", $0) }
+    static func ask(at address: String, requests: [[(String, SPOPValue)]]) throws -> [[String: SPOPValue]] {
+        let notifications = requests.map { notification("playgate-check", arguments: $0) }
         var bytes = ByteBuffer(bytes: try send(notifications, to: address))
         var answers: [[String: SPOPValue]] = []
         while let length: UInt32 = bytes.readInteger(), let frame = bytes.readSlice(length: Int(length)) {

@@ -26,7 +26,7 @@ import Testing
                 let token = try gate.token(GateSample.claims(session: UUID().uuidString))
                 let (outcomes, address) = (Outcomes(), proxy.address)
                 DispatchQueue.concurrentPerform(iterations: 50) { _ in
-                    let answer = try? HTTPConnection(address).request("GET", "/live/tnt/a.m3u8?token=\(token)")
+                    let answer = try? HTTPConnection(address).request("GET", path: "/live/tnt/a.m3u8?token=\(token)")
                     outcomes.add("\(answer?.status ?? 0) \(answer?.headers["x-playgate-code"] ?? "")")
                 }
                 #expect(outcomes.counts == ["200 verified": 1, "403 token_already_used": 49])
@@ -46,21 +46,21 @@ import Testing
     @Test(.needs(.haproxy), arguments: FaultyAgent.Fault.allCases)
     func `14: nothing opens if the agent`(fault: FaultyAgent.Fault) throws {
         let folder = try TemporaryFolder()
-        let agent = try FaultyAgent(folder.file("spoe.sock"), fault)
+        let agent = try FaultyAgent(at: folder.file("spoe.sock"), fault: fault)
         let options = RunningEdge.Options(isPatient: false)
-        let proxy = try RunningEdge(Self.edge, folder, gate: folder.file("spoe.sock"), options)
+        let proxy = try RunningEdge(Self.edge, in: folder, gate: folder.file("spoe.sock"), options: options)
         for target in ["/live/free/1", "/live/tnt/1?token=abc", "/live/seg/1"] {
             let answer = try proxy.get(target)
             #expect(answer.status == (fault == .refusesWithoutStatus ? 403 : 503), "\(fault) \(answer)")
             #expect(answer.headers["cache-control"] == "no-store", "\(answer)")
         }
         #expect(proxy.origin.requests == 0)
-        if fault != .hangsUp { #expect(agent.asked > 0) }
+        if fault != .hangsUp { #expect(agent.requests > 0) }
     }
 
     @Test func `names in its page the variables that its page uses`() throws {
         let folder = try TemporaryFolder()
-        let block = { kind in try Self.edge.block(kind, folder, gate: "unix:gate.sock", origin: 8089) }
+        let block = { kind in try Self.edge.block(kind, in: folder, gate: "unix:gate.sock", origin: 8089) }
         let used = try block("haproxy").matches(of: /txn\.playgate\.(?<name>[a-z_]+)/).map { String($0.name) }
         let named = try #require(block("spoe").firstMatch(of: /variables=str\("(?<names>[a-z_ ]+)"\)/)).names
         // HAProxy sets that of an error itself.
@@ -71,15 +71,15 @@ import Testing
         let catalogue = EdgeProxy.catalogue + "\n    - { path: /upload/, protected: false, methods: [POST] }"
         try await Self.edge.withGate(catalogue: catalogue) { (_, proxy) throws in
             let body = String(repeating: "{\"segment\": 1}\n", count: 3000)
-            let answer = try proxy.connect().request("POST", "/upload/a", body: body)
+            let answer = try proxy.connect().request("POST", path: "/upload/a", body: body)
             #expect(answer.status == 200 && answer.body.hasSuffix("\n\n\(body)"), "\(answer.status)")
-            #expect(try proxy.connect().request("POST", "/live/free/a", body: body).status == 403)
+            #expect(try proxy.connect().request("POST", path: "/live/free/a", body: body).status == 403)
             for size in [1000, 8000, 14_000, 15_000] {
-                let filled = try proxy.get("/live/free/a", ["X-Filler": String(repeating: "a", count: size)])
+                let filled = try proxy.get("/live/free/a", headers: ["X-Filler": String(repeating: "a", count: size)])
                 #expect(filled.headers["x-playgate-code"] == "unprotected", "\(size) \(filled)")
             }
             // A larger head is too large for HAProxy itself.
-            let larger = try? proxy.get("/live/free/a", ["X-Filler": String(repeating: "a", count: 20_000)])
+            let larger = try? proxy.get("/live/free/a", headers: ["X-Filler": String(repeating: "a", count: 20_000)])
             #expect(larger?.status != 200)
         }
     }
@@ -100,7 +100,7 @@ import Testing
             for status in 1...13 {
                 #expect(try gate.metric("playgate_spoe_disconnects_total{by=\"gate\",status=\"\(status)\"}") ?? 0 == 0)
             }
-            left.keep(proxy)
+            left.store(proxy)
         }
         // The gate has stopped, while HAProxy had connections to it.
         let proxy = try #require(left.kept)
@@ -111,7 +111,7 @@ import Testing
 
     private final class Left: @unchecked Sendable {  // Written before the test goes on.
         private(set) var kept: RunningEdge?
-        func keep(_ proxy: RunningEdge) { kept = proxy }
+        func store(_ proxy: RunningEdge) { kept = proxy }
     }
 }
 
@@ -140,14 +140,14 @@ final class FaultyAgent: Sendable {
     private final class Counter: Sendable { let value = Mutex(0) }
 
     /// The number of frames that it was sent.
-    var asked: Int { counter.value.withLock { $0 } }
+    var requests: Int { counter.value.withLock { $0 } }
 
-    init(_ path: String, _ fault: Fault) throws {
+    init(at path: String, fault: Fault) throws {
         let counter = counter
         channel = try ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Answerer(fault, counter))
+                    try channel.pipeline.syncOperations.addHandler(Answerer(fault: fault, counter: counter))
                 }
             }
             .bind(unixDomainSocketPath: path).wait()
@@ -163,7 +163,7 @@ final class FaultyAgent: Sendable {
         private let counter: Counter
         private var input = ByteBuffer()
 
-        init(_ fault: Fault, _ counter: Counter) { (self.fault, self.counter) = (fault, counter) }
+        init(fault: Fault, counter: Counter) { (self.fault, self.counter) = (fault, counter) }
 
         func channelActive(context: ChannelHandlerContext) { if fault == .hangsUp { context.close(promise: nil) } }
 
@@ -210,17 +210,25 @@ final class FaultyAgent: Sendable {
             case .sendsTooMuch: bytes.writeInteger(UInt32.max)
             case .answersAnother:
                 let other = SPOPFrame.ID(stream: id.stream + 1000, frame: id.frame)
-                set(&bytes, other, [("allowed", .bool(true)), ("code", .string(ByteBuffer(string: "verified")))])
-            case .allowsWithoutCode: set(&bytes, id, [("allowed", .bool(true))])
-            case .allowsInText: set(&bytes, id, [("allowed", .string(ByteBuffer(string: "true")))])
+                set(
+                    in: &bytes,
+                    for: other,
+                    variables: [("allowed", .bool(true)), ("code", .string(ByteBuffer(string: "verified")))]
+                )
+            case .allowsWithoutCode: set(in: &bytes, for: id, variables: [("allowed", .bool(true))])
+            case .allowsInText: set(in: &bytes, for: id, variables: [("allowed", .string(ByteBuffer(string: "true")))])
             case .refusesWithoutStatus:
-                set(&bytes, id, [("allowed", .bool(false)), ("code", .string(ByteBuffer(string: "x")))])
-            default: set(&bytes, id, [])
+                set(
+                    in: &bytes,
+                    for: id,
+                    variables: [("allowed", .bool(false)), ("code", .string(ByteBuffer(string: "x")))]
+                )
+            default: set(in: &bytes, for: id, variables: [])
             }
             return bytes
         }
 
-        private func set(_ bytes: inout ByteBuffer, _ id: SPOPFrame.ID, _ variables: [(StaticString, SPOPValue)]) {
+        private func set(in bytes: inout ByteBuffer, for id: SPOPFrame.ID, variables: [(StaticString, SPOPValue)]) {
             bytes.writeSPOP(.acknowledge, of: id) { frame in
                 for (name, value) in variables {
                     frame.writeBytes([1, 3, 2])

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import GateConfiguration
 import Foundation
+import GateConfiguration
 import GateTestSupport
 import MediaResources
 import MediaTokens
@@ -64,19 +64,19 @@ import Testing
     ]
 
     /// The question of a notification; `nil` if it is invalid.
-    private static func question(_ payload: [UInt8]) -> SPOEQuestion? {
+    private static func request(_ payload: [UInt8]) -> SPOERequest? {
         guard let messages = SPOPMessages(SPOPReader(payload.span)) else { return nil }
-        return SPOEQuestion(messages)
+        return SPOERequest(messages)
     }
 
     @Test(arguments: rows.indices) func `has what its arguments state`(row: Int) {
         let (arguments, expected) = Self.rows[row]
-        let message = OffloadExchange.message("playgate-check", arguments)
-        let fields = Self.question(message)?.fields
+        let message = OffloadExchange.message("playgate-check", arguments: arguments)
+        let fields = Self.request(message)?.fields
         #expect(fields.map { fields in fields.indices.map { "\(fields.name($0)): \(fields.value($0))" } } == expected)
-        #expect(Self.question(message + message) == nil)
-        #expect(Self.question(OffloadExchange.message("other", arguments)) == nil)
-        #expect(Self.question([]) == nil)
+        #expect(Self.request(message + message) == nil)
+        #expect(Self.request(OffloadExchange.message("other", arguments: arguments)) == nil)
+        #expect(Self.request([]) == nil)
     }
 
     /// The texts of `variables=`, and the names of the variables that an allowed check sets; `nil` for an invalid message.
@@ -94,18 +94,18 @@ import Testing
 
     @Test(arguments: variables) func `sets the variables that its message names`(text: String, names: [String]?) throws
     {
-        let asked = { (more: [(String, SPOPValue)]) in
-            Self.question(OffloadExchange.message("playgate-check", [("target", Self.text("/a"))] + more))
+        let read = { (more: [(String, SPOPValue)]) in
+            Self.request(OffloadExchange.message("playgate-check", arguments: [("target", Self.text("/a"))] + more))
         }
-        #expect(try #require(asked([])).variables == .all)
-        let question = asked([("variables", Self.text(text))])
-        #expect((question == nil) == (names == nil))
-        guard let names, let question else { return }
-        #expect(try Self.variables(of: .first(Self.answer(), question.variables)).keys.sorted() == names.sorted())
-        let refused = try Self.variables(of: .first(Self.refusal(), question.variables))
+        #expect(try #require(read([])).variables == .all)
+        let request = read([("variables", Self.text(text))])
+        #expect((request == nil) == (names == nil))
+        guard let names, let request else { return }
+        #expect(try Self.variables(of: .first(Self.answer(), request.variables)).keys.sorted() == names.sorted())
+        let refused = try Self.variables(of: .first(Self.refusal(), request.variables))
         #expect(refused["status"] == (text.contains("status") ? .signed(401) : nil))
-        #expect(asked([("variables", Self.text(text)), ("variables", Self.text(text))]) == nil)
-        #expect(asked([("variables", .binary(ByteBuffer(string: text)))]) == nil)
+        #expect(read([("variables", Self.text(text)), ("variables", Self.text(text))]) == nil)
+        #expect(read([("variables", .binary(ByteBuffer(string: text)))]) == nil)
     }
 
     @Test(arguments: variables.filter { $0.names != nil }.map(\.text) + [nil], [128, 160, 300, 16_380])
@@ -114,13 +114,13 @@ import Testing
         // An answer with a new grant is never given again.
         answer.grant = nil
         let named = names.map { [("variables", Self.text($0))] } ?? []
-        let message = OffloadExchange.message("playgate-check", [("target", Self.text("/a"))] + named)
-        let question = try #require(Self.question(message))
-        let kept = EdgeAnswerCache.Answer(answer, .spoe, question.fields, revision: 0)
+        let message = OffloadExchange.message("playgate-check", arguments: [("target", Self.text("/a"))] + named)
+        let request = try #require(Self.request(message))
+        let kept = EdgeAnswerCache.Answer(answer, dialect: .spoe, fields: request.fields, revision: 0)
         answer.trace = TraceID.new()
         let again = RepeatedEdgeAnswer(answer: kept, trace: answer.trace)
         let bytes = Self.frame(.again(again), limit: limit)
-        #expect(bytes == Self.frame(.first(answer, question.variables), limit: limit))
+        #expect(bytes == Self.frame(.first(answer, request.variables), limit: limit))
         #expect(bytes.readableBytes <= 4 + limit)
     }
 
@@ -138,7 +138,7 @@ import Testing
         var answer = EdgeAnswer(
             decision: .allow(Decision.Allowance(reason: .withinTTL, subject: subject)),
             trace: TraceID.new(),
-            shownIn: 1,
+            tokenSources: 1,
             sources: [.query("token")],
             keeping: .none,
             session: SessionID(hexadecimal: "e688045c604d5ecc272cf7d83b00ec16")
@@ -151,7 +151,7 @@ import Testing
         EdgeAnswer(
             decision: .refuse(Decision.Refusal(code: .tokenMissing, subject: .nothing)),
             trace: TraceID.new(),
-            shownIn: 0,
+            tokenSources: 0,
             sources: [],
             keeping: .none
         )
@@ -166,8 +166,8 @@ import Testing
     /// The frame of an answer, with its length.
     private static func frame(_ answer: SPOEAnswer, limit: Int) -> ByteBuffer {
         var output = SPOPOutput()
-        output.acknowledge(SPOPFrame.ID(stream: 300, frame: 1), limit: limit, answer)
-        return output.take()
+        output.acknowledge(SPOPFrame.ID(stream: 300, frame: 1), limit: limit, with: answer)
+        return output.drain()
     }
 
     private static let spoe = """
@@ -176,7 +176,7 @@ import Testing
         """
 
     /// Sends frames to a gate, and returns what the gate sends as text.
-    private static func exchange(_ address: String, _ frames: [ByteBuffer]) throws -> String {
+    private static func exchange(with address: String, frames: [ByteBuffer]) throws -> String {
         String(decoding: try OffloadExchange.send(frames, to: address), as: UTF8.self)
     }
 
@@ -186,18 +186,18 @@ import Testing
             #expect(gate.edges.isEmpty && gate.offloads.count == 1)
             let facts: [(String, SPOPValue)] = [("target", Self.text("/free/a")), ("method", Self.text("GET"))]
             let message = { (name: String, more: [(String, SPOPValue)]) in
-                [OffloadExchange.notification(name, facts + more)]
+                [OffloadExchange.notification(name, arguments: facts + more)]
             }
-            let answered = try Self.exchange(gate.offloads[0], message("playgate-check", []))
+            let answered = try Self.exchange(with: gate.offloads[0], frames: message("playgate-check", []))
             #expect(answered.contains("unprotected"), "\(answered)")
             for mistaken in [
                 message("playgate-check", [("tokens", Self.text("a"))]), message("other", []),
                 message("playgate-check", facts),
-                [OffloadExchange.notification("playgate-check", [("method", Self.text("GET"))])],
-                [OffloadExchange.notification("playgate-check", [("target", Self.text("/free/a"))])],
-                [OffloadExchange.notification("playgate-check", [])],
+                [OffloadExchange.notification("playgate-check", arguments: [("method", Self.text("GET"))])],
+                [OffloadExchange.notification("playgate-check", arguments: [("target", Self.text("/free/a"))])],
+                [OffloadExchange.notification("playgate-check", arguments: [])],
             ] {
-                let answered = try Self.exchange(gate.offloads[0], mistaken)
+                let answered = try Self.exchange(with: gate.offloads[0], frames: mistaken)
                 #expect(answered.contains("edge_request_invalid") && !answered.contains("unprotected"), "\(answered)")
             }
             #expect(try gate.metric("playgate_edge_requests_total{edge=\"spoe\",status=\"200\"}") == 1)
@@ -218,10 +218,10 @@ import Testing
         // A reload that trusts the peer no longer ends its connection.
         try await RunningGate.with(RunningGate.configuration(Self.spoe)) { (gate) throws in
             let connection = try HTTPConnection(gate.offloads[0])
-            try gate.folder.write("gate.yaml", RunningGate.configuration(spoe))
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            try gate.folder.write("gate.yaml", contents: RunningGate.configuration(spoe))
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             var bytes = OffloadExchange.hello()
-            bytes.writeImmutableBuffer(OffloadExchange.notification("playgate-check", []))
+            bytes.writeImmutableBuffer(OffloadExchange.notification("playgate-check", arguments: []))
             try connection.send(Array(bytes.readableBytesView))
             #expect(String(decoding: try connection.rest(), as: UTF8.self).contains("peer_not_trusted"))
         }
@@ -229,17 +229,17 @@ import Testing
 
     @Test func `has a listener with or without another, which changes with a restart only`() async throws {
         let folder = try TemporaryFolder()
-        try folder.write("signer.pem", try GateSample.trusted.get().keys.signerCertificate)
+        try folder.write("signer.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
         let both = Self.spoe.replacing("spoe:", with: "listen: \"[::1]:8081\", spoe:")
         for (text, edges) in [(both, ["[::1]:8081"]), (Self.spoe, [])] {
-            let file = try folder.write("gate.yaml", RunningGate.configuration(text))
+            let file = try folder.write("gate.yaml", contents: RunningGate.configuration(text))
             let summary = try GateServer(configurationFile: file, at: GateSample.time).summary
             #expect(summary.edges == edges && summary.offloads == ["127.0.0.1:0"])
         }
         try await RunningGate.with(RunningGate.configuration(Self.spoe)) { (gate) throws in
             let other = Self.spoe.replacing("127.0.0.1:0", with: "unix:other.sock")
-            try gate.folder.write("gate.yaml", RunningGate.configuration(other))
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            try gate.folder.write("gate.yaml", contents: RunningGate.configuration(other))
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(try gate.log("a change of edge.spoe takes effect after a restart").count == 1)
         }
     }

@@ -53,7 +53,9 @@ import Testing
             """
         )
         try await RunningGate.with(configuration) { (gate) throws in
-            let lines = try gate.admin("GET", "/metrics").body.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
+            let lines = try gate.admin("GET", path: "/metrics").body.split(separator: "\n").filter {
+                $0.hasPrefix("# TYPE ")
+            }
             let names = lines.map { String($0.split(separator: " ")[2]) }
             #expect(names.count > 20, "\(names)")
             for name in names { #expect(try Self.page.get().contains("`\(name)"), "\(name)") }
@@ -66,10 +68,10 @@ import Testing
             keys: "{ k1: { secret: \(String(repeating: "A", count: 44)) } }",
             issuers: "{ issuer: other, keys: [k1] }"
         )
-        for name in ["subject.key"] { try folder.write(name, String(repeating: "A", count: 44)) }
-        let file = try folder.write("gate.yaml", configuration.text)
-        let shown = try GateConfiguration(file: file).effective.line
-        let value = try JSONSerialization.jsonObject(with: Data(shown.utf8)) as? [String: Any]
+        for name in ["subject.key"] { try folder.write(name, contents: String(repeating: "A", count: 44)) }
+        let file = try folder.write("gate.yaml", contents: configuration.text)
+        let text = try GateConfiguration(file: file).effective.line
+        let value = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
         let page = try Self.page.get()
         var keys: [String] = []
         for section in ["keys", "grants"] { Self.collect(value?[section], into: &keys) }

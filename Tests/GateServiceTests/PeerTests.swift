@@ -20,7 +20,7 @@ import Testing
     private static let headers = ["X-Forwarded-Uri": "/free/a", "X-Forwarded-Method": "GET"]
 
     private static func check(_ connection: HTTPConnection) throws -> Int {
-        try connection.request("GET", "/v1/check/forward", headers: headers).status
+        try connection.request("GET", path: "/v1/check/forward", headers: headers).status
     }
 
     @Test(.needsOwnAddress, arguments: [false, true])
@@ -79,13 +79,13 @@ import Testing
     @Test func `that takes the last place makes the gate unready, until one is free`() async throws {
         let limits = ", limits: { connections: 2, connectionsPerPeer: 2 }"
         try await RunningGate.with(Self.configuration(limits)) { (gate) throws in
-            #expect(try gate.admin("GET", "/readyz").status == 200)
+            #expect(try gate.admin("GET", path: "/readyz").status == 200)
             var connections = try (0..<2).map { _ in try HTTPConnection(gate.edge) }
             for connection in connections { #expect(try Self.check(connection) == 200) }
-            let full = try gate.admin("GET", "/readyz")
+            let full = try gate.admin("GET", path: "/readyz")
             #expect(full.status == 503 && full.body.contains("\"edge\":\"all 2 connections are open\""), "\(full)")
             connections.removeAll()
-            #expect(try eventually { try gate.admin("GET", "/readyz").status == 200 })
+            #expect(try eventually { try gate.admin("GET", path: "/readyz").status == 200 })
         }
     }
 }

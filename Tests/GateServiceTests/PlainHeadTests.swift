@@ -13,7 +13,7 @@ import Testing
     /// Sends pieces to a connection that reads plain heads and to one that does not, and compares the answers.
     @discardableResult private static func compare(
         _ pieces: [[UInt8]],
-        _ timing: EchoingService.Timing = .atOnce,
+        timing: EchoingService.Timing = .atOnce,
         isDraining: Bool = false
     ) throws -> ListenerExchange {
         let (fast, reference) = (
@@ -28,16 +28,16 @@ import Testing
             fast.send(piece)
             reference.send(piece)
             // Requests that can be answered are answered at once.
-            #expect(fast.output == reference.output, "\(shown(pieces))")
+            #expect(fast.output == reference.output, "\(printed(pieces))")
         }
         fast.end()
         reference.end()
-        #expect(fast.output == reference.output, "\(shown(pieces))")
-        #expect(reference.service.decoded == reference.service.asked)
+        #expect(fast.output == reference.output, "\(printed(pieces))")
+        #expect(reference.service.decoded == reference.service.requests)
         return fast
     }
 
-    private static func shown(_ pieces: [[UInt8]]) -> String {
+    private static func printed(_ pieces: [[UInt8]]) -> String {
         String(decoding: pieces.joined(), as: UTF8.self).debugDescription
     }
 
@@ -45,11 +45,11 @@ import Testing
     @discardableResult private static func compareAll(_ input: String) throws -> ListenerExchange {
         let bytes = Array(input.utf8)
         for timing in EchoingService.Timing.allCases {
-            try compare(bytes.map { [$0] }, timing)
-            for place in 1..<max(2, bytes.count) {
-                try compare([Array(bytes[..<place]), Array(bytes[place...])], timing)
+            try compare(bytes.map { [$0] }, timing: timing)
+            for index in 1..<max(2, bytes.count) {
+                try compare([Array(bytes[..<index]), Array(bytes[index...])], timing: timing)
             }
-            try compare([bytes], timing)
+            try compare([bytes], timing: timing)
         }
         return try compare([bytes])
     }
@@ -70,7 +70,7 @@ import Testing
 
     @Test(arguments: plainInputs) func `has the answer that it has with it`(input: String) throws {
         let fast = try Self.compareAll(input)
-        #expect(fast.service.asked == Self.requests(in: input))
+        #expect(fast.service.requests == Self.requests(in: input))
         #expect(fast.service.decoded == 0)
         #expect(fast.lines("HTTP/1.1 ").allSatisfy { $0 == "200 OK" })
     }
@@ -167,20 +167,20 @@ import Testing
         for text in [input, Self.plain + input, input + Self.plain] {
             let fast = try Self.compareAll(text)
             let isFirst = text.hasPrefix(input)
-            #expect(fast.service.asked == 0 || fast.service.decoded > 0 || !isFirst, "\(name)")
-            #expect(isFirst || fast.service.asked - fast.service.decoded >= 1, "\(name)")
+            #expect(fast.service.requests == 0 || fast.service.decoded > 0 || !isFirst, "\(name)")
+            #expect(isFirst || fast.service.requests - fast.service.decoded >= 1, "\(name)")
         }
     }
 
     @Test func `has every byte at every place as with it`() throws {
         let head = Array("GET /ab HTTP/1.1\r\nAb: c d\r\nE:f\r\n\r\n".utf8)
-        for place in head.indices {
+        for index in head.indices {
             for byte in UInt8.min...UInt8.max {
                 var changed = head
-                changed[place] = byte
+                changed[index] = byte
                 try Self.compare([changed + Array(Self.plain.utf8)])
                 changed = head
-                changed.insert(byte, at: place)
+                changed.insert(byte, at: index)
                 try Self.compare([changed, Array(Self.plain.utf8)])
             }
         }
@@ -198,7 +198,7 @@ import Testing
         for count in 14...18 {
             let fields = (0..<count).map { "X\($0): \($0)\r\n" }.joined()
             let fast = try Self.compareAll("GET / HTTP/1.1\r\n\(fields)\r\n")
-            #expect(fast.service.asked == (count <= 16 ? 1 : 0))
+            #expect(fast.service.requests == (count <= 16 ? 1 : 0))
             #expect(fast.service.decoded == 0)
         }
     }
@@ -219,17 +219,17 @@ import Testing
         let fast = try Self.compare(
             [Self.plain, unusual, Self.plain, unusual + Self.plain, Self.plain].map { Array($0.utf8) }
         )
-        #expect((fast.service.asked, fast.service.decoded) == (6, 3))
+        #expect((fast.service.requests, fast.service.decoded) == (6, 3))
         // In pieces, the end is not certain before it comes alone.
         let pieces = try Self.compare((unusual + Self.plain).utf8.map { [$0] })
-        #expect((pieces.service.asked, pieces.service.decoded) == (2, 2))
+        #expect((pieces.service.requests, pieces.service.decoded) == (2, 2))
     }
 
     @Test func `is the last one when the listener shuts down`() throws {
         for input in Self.plainInputs {
             let bytes = Array(input.utf8)
-            for place in 1..<bytes.count {
-                let fast = try Self.compare([Array(bytes[..<place]), Array(bytes[place...])], isDraining: true)
+            for index in 1..<bytes.count {
+                let fast = try Self.compare([Array(bytes[..<index]), Array(bytes[index...])], isDraining: true)
                 // The only answer is written after the shutdown has begun.
                 guard Self.requests(in: input) == 1 else { continue }
                 #expect(fast.lines("Connection: ") == ["close"])
@@ -244,7 +244,7 @@ import Testing
                 let pieces = stride(from: 0, to: input.count, by: size).map {
                     Array(input[$0..<min($0 + size, input.count)])
                 }
-                let fast = try Self.compare(pieces, timing)
+                let fast = try Self.compare(pieces, timing: timing)
                 #expect(fast.lines("X-Asked: ").map { $0.dropFirst().prefix(1) } == ["1", "2", "3", "4", "5"])
             }
         }
@@ -259,8 +259,8 @@ import Testing
             let input = try [UInt8](Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")).dropFirst(2))
             guard !input.isEmpty else { continue }
             for timing in EchoingService.Timing.allCases {
-                try Self.compare([input], timing)
-                try Self.compare(input.map { [$0] }, timing)
+                try Self.compare([input], timing: timing)
+                try Self.compare(input.map { [$0] }, timing: timing)
             }
         }
     }
@@ -273,11 +273,11 @@ import Testing
                 Array(parts[Int.random(in: 0..<parts.count, using: &random)].utf8)
             }
             for _ in 0..<Int.random(in: 0...3, using: &random) {
-                let place = Int.random(in: 0..<input.count, using: &random)
+                let index = Int.random(in: 0..<input.count, using: &random)
                 switch Int.random(in: 0..<3, using: &random) {
-                case 0: input[place] = UInt8.random(in: .min ... .max, using: &random)
-                case 1: input.insert(Array("\r\n \t:\0aA".utf8)[Int.random(in: 0..<8, using: &random)], at: place)
-                default: input.remove(at: place)
+                case 0: input[index] = UInt8.random(in: .min ... .max, using: &random)
+                case 1: input.insert(Array("\r\n \t:\0aA".utf8)[Int.random(in: 0..<8, using: &random)], at: index)
+                default: input.remove(at: index)
                 }
             }
             var (pieces, rest): ([[UInt8]], ArraySlice<UInt8>) = ([], input[...])
@@ -286,7 +286,7 @@ import Testing
                 pieces.append(Array(rest.prefix(size)))
                 rest = rest.dropFirst(size)
             }
-            try Self.compare(pieces, EchoingService.Timing.allCases.randomElement(using: &random) ?? .atOnce)
+            try Self.compare(pieces, timing: EchoingService.Timing.allCases.randomElement(using: &random) ?? .atOnce)
         }
     }
 }

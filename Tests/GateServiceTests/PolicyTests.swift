@@ -50,7 +50,7 @@ import Testing
         try await RunningGate.with(Self.configuration()) { (gate) throws in
             let engine = try EmbeddedChecker(try Self.policy(gate).policy)
             let tokens = try ["", GateSample.token(), GateSample.token(GateSample.claims(resource: "TBS")), "x"]
-            let start = try Self.check(gate, "/film/master.m3u8?token=\(try Self.freshToken("starter"))")
+            let start = try Self.check(by: gate, target: "/film/master.m3u8?token=\(try Self.freshToken("starter"))")
             let cookie = try #require(start.headers["x-playgate-grant"])
             let paths = [
                 "/film/1.ts", "/film/a/1.ts", "/film/../film/1.ts", "/segments/1.ts", "/live/tnt/1.ts", "/none",
@@ -60,12 +60,16 @@ import Testing
             for path in paths {
                 for token in tokens {
                     for grant in ["", cookie, cookie + "A", "x"] {
-                        let told = try Self.check(gate, token.isEmpty ? path : "\(path)?token=\(token)", grant)
-                        let own = Self.ask(engine, path, token, grant, gate.now)
-                        let code = told.headers["x-playgate-code"] ?? ""
-                        let isAsked = own == "ask" && ["verified", "token_already_used"].contains(code)
+                        let answer = try Self.check(
+                            by: gate,
+                            target: token.isEmpty ? path : "\(path)?token=\(token)",
+                            grant: grant
+                        )
+                        let own = Self.ask(engine, path: path, token: token, grant: grant, at: gate.now)
+                        let code = answer.headers["x-playgate-code"] ?? ""
+                        let isUndecided = own == "ask" && ["verified", "token_already_used"].contains(code)
                         #expect(
-                            own == code || isAsked,
+                            own == code || isUndecided,
                             "\(path) \(token.prefix(8)) \(grant.prefix(8)): \(own), \(code)"
                         )
                     }
@@ -79,25 +83,25 @@ import Testing
     }
 
     private static func check(
-        _ gate: RunningGate,
-        _ target: String,
-        _ grant: String = ""
+        by gate: RunningGate,
+        target: String,
+        grant: String = ""
     ) throws -> HTTPConnection.Response {
         var headers = [
             "X-Original-URI": target, "X-Original-Method": "GET", "X-Original-Host": "cdn.example",
             "X-Original-Scheme": "https",
         ]
         if !grant.isEmpty { headers["Cookie"] = "CTA-Common-Access-Token=\(grant)" }
-        return try HTTPConnection(gate.edge).request("GET", "/v1/check/nginx", headers: headers)
+        return try HTTPConnection(gate.edge).request("GET", path: "/v1/check/nginx", headers: headers)
     }
 
     /// The code of an engine; `ask` if only the service can tell.
     private static func ask(
         _ engine: EmbeddedChecker,
-        _ path: String,
-        _ token: String,
-        _ grant: String,
-        _ now: Timestamp
+        path: String,
+        token: String,
+        grant: String,
+        at now: Timestamp
     ) -> String {
         guard let target = ParsedTarget(path[...]) else { return "edge_request_invalid" }
         let request = EdgeCheckRequest(
@@ -123,15 +127,15 @@ import Testing
             #expect(try gate.get("/v1/policy", headers: ["If-None-Match": tag]).status == 304)
             #expect(try gate.get("/v1/policy", headers: ["If-None-Match": "\"other\""]).status == 200)
             let body = "{\"playback\":\"e688045c604d5ecc272cf7d83b00ec16\"}"
-            #expect(try gate.post("/v1/revocations", body).status == 201)
+            #expect(try gate.post("/v1/revocations", body: body).status == 201)
             // The answer waits for the mirror, and has the changed part alone.
             let path = "/v1/policy?wait=20&parts=revocations"
             let answer = try gate.get(path, headers: ["If-None-Match": tag])
             #expect(answer.status == 200 && answer.headers["etag"] != tag)
             #expect(answer.body.contains("\"parts\": true"))
             let bytes = [UInt8](answer.body.utf8)
-            let (next, isRevocationsAlone) = try policy.updated(by: bytes.span, at: gate.now)
-            #expect(isRevocationsAlone && next.revocations.count == 1)
+            let (next, hasOnlyRevocations) = try policy.updated(by: bytes.span, at: gate.now)
+            #expect(hasOnlyRevocations && next.revocations.count == 1)
         }
     }
 
@@ -174,8 +178,8 @@ private struct Report: EdgeReport {
         return presented
     }
 
-    func grants() -> PresentedGrants {
-        var presented = PresentedGrants()
+    func grants() -> PresentedGrantTokens {
+        var presented = PresentedGrantTokens()
         presented.add(grant[...])
         return presented
     }

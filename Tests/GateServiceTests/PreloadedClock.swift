@@ -15,7 +15,7 @@ enum PreloadedClock {
         let library = try build.get().file("clock.so")
         let compiler = try #require(Program.installed("cc"), "there is no compiler: run scripts/setup test")
         let sources = ["clock", "hold"].map { "\(repository)/Tests/PreloadedClock/\($0).c" }
-        let run = try CommandRun(compiler, ["-shared", "-fPIC", "-O1", "-Wall", "-o", library] + sources)
+        let run = try CommandRun(compiler, arguments: ["-shared", "-fPIC", "-O1", "-Wall", "-o", library] + sources)
         try #require(run.status == 0, "\(run.error)")
         return library
     }

@@ -14,7 +14,7 @@ func playAll(
     _ tokens: [String],
     on address: @escaping @Sendable () -> String,
     connections: Int = 4,
-    _ record: @escaping @Sendable (Int, HTTPConnection.Response?) -> Void
+    record: @escaping @Sendable (Int, HTTPConnection.Response?) -> Void
 ) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
         for part in 0..<connections {
@@ -44,7 +44,7 @@ func playAll(
 final class Tally: Sendable {
     private let state = Mutex((allowed: [Int: Int](), codes: [String: Int](), lost: 0))
 
-    func add(_ number: Int, _ answer: HTTPConnection.Response?) {
+    func add(number: Int, answer: HTTPConnection.Response?) {
         state.withLock { state in
             guard let answer else {
                 state.lost += 1
@@ -71,13 +71,13 @@ final class Tally: Sendable {
         let configuration = ServedGate.configuration(
             "{ store: redis, deadline: 10s, redis: { address: \"unix:\(redis.socket)\" } }"
         )
-        let first = try ServedGate(folder, configuration, name: "first")
-        let second = try ServedGate(folder, configuration, name: "second")
+        let first = try ServedGate(in: folder, configuration: configuration, name: "first")
+        let second = try ServedGate(in: folder, configuration: configuration, name: "second")
         #expect(eventually { first.isReady && second.isReady })
         let tokens = try await mint(10_000)
         let tally = Tally()
-        async let one: Void = playAll(tokens, on: { first.api }) { tally.add($0, $1) }
-        async let two: Void = playAll(tokens, on: { second.api }) { tally.add($0, $1) }
+        async let one: Void = playAll(tokens, on: { first.api }) { tally.add(number: $0, answer: $1) }
+        async let two: Void = playAll(tokens, on: { second.api }) { tally.add(number: $0, answer: $1) }
         _ = try await (one, two)
         #expect(tally.allowed.count == 10_000)
         #expect(tally.allowed.values.allSatisfy { $0 == 1 })
@@ -90,7 +90,7 @@ final class Tally: Sendable {
         let configuration = ServedGate.configuration(
             "{ store: sqlite, deadline: 10s, sqlite: { file: uses.sqlite } }"
         )
-        let gate = Mutex<ServedGate?>(try ServedGate(folder, configuration))
+        let gate = Mutex<ServedGate?>(try ServedGate(in: folder, configuration: configuration))
         let tokens = try await mint(3000)
         let tally = Tally()
         let address = { @Sendable in gate.withLock { $0?.api } ?? "127.0.0.1:1" }
@@ -102,12 +102,12 @@ final class Tally: Sendable {
                 try await onThread {
                     gate.withLock { $0 }?.program.signal(SIGKILL)
                     try gate.withLock { $0 }?.program.waitUntilExit()
-                    let next = try ServedGate(folder, configuration)
+                    let next = try ServedGate(in: folder, configuration: configuration)
                     gate.withLock { $0 = next }
                 }
             }
         }
-        try await playAll(tokens + tokens, on: address) { tally.add($0 % 3000, $1) }
+        try await playAll(tokens + tokens, on: address) { tally.add(number: $0 % 3000, answer: $1) }
         killer.cancel()
         _ = try? await killer.value
         // A token may be consumed without a response to an interrupted request: the gate fails closed.
@@ -115,7 +115,7 @@ final class Tally: Sendable {
         #expect(tally.allowed.count > 1200)
         let again = Tally()
         let played = tally.allowed.keys.map { tokens[$0] }
-        try await playAll(played, on: address) { again.add($0, $1) }
+        try await playAll(played, on: address) { again.add(number: $0, answer: $1) }
         #expect(again.allowed.isEmpty)
         #expect(again.codes == ["403 token_already_used": played.count])
     }
@@ -126,17 +126,19 @@ final class Tally: Sendable {
         let server = try redis.start()
         let folder = try TemporaryFolder()
         let gate = try ServedGate(
-            folder,
-            ServedGate.configuration("{ store: redis, deadline: 10s, redis: { address: \"unix:\(redis.socket)\" } }")
+            in: folder,
+            configuration: ServedGate.configuration(
+                "{ store: redis, deadline: 10s, redis: { address: \"unix:\(redis.socket)\" } }"
+            )
         )
         #expect(eventually { gate.isReady })
         let tokens = try await mint(1200)
         let address = { @Sendable in gate.api }
         let up = Tally()
-        try await playAll(Array(tokens[..<400]), on: address) { up.add($0, $1) }
+        try await playAll(Array(tokens[..<400]), on: address) { up.add(number: $0, answer: $1) }
         #expect(up.allowed.count == 400, "\(up.codes), \(up.lost) lost")
         let during = Tally()
-        async let load: Void = playAll(Array(tokens[400..<800]), on: address) { during.add($0, $1) }
+        async let load: Void = playAll(Array(tokens[400..<800]), on: address) { during.add(number: $0, answer: $1) }
         server.signal(SIGKILL)
         try server.waitUntilExit()
         try await load
@@ -144,18 +146,18 @@ final class Tally: Sendable {
         let down = try ServedGate.play(tokens[800], on: try HTTPConnection(gate.api))
         #expect(down.code == "replay_store_unavailable")
         #expect(down.headers["retry-after"] == "1")
-        #expect(try gate.admin("GET", "/readyz").status == 503)
+        #expect(try gate.admin("GET", path: "/readyz").status == 503)
         let again = try redis.start()
         #expect(eventually { gate.isReady })
         let back = Tally()
-        try await playAll(Array(tokens[800...]), on: address) { back.add($0, $1) }
+        try await playAll(Array(tokens[800...]), on: address) { back.add(number: $0, answer: $1) }
         #expect(back.allowed.count == 400, "\(back.codes), \(back.lost) lost")
         again.signal(SIGTERM)
     }
 
     @Test func `fails no request because of reloads`() async throws {
         let folder = try TemporaryFolder()
-        let gate = try ServedGate(folder, ServedGate.configuration("{ store: memory }"))
+        let gate = try ServedGate(in: folder, configuration: ServedGate.configuration("{ store: memory }"))
         let tokens = try await mint(3000)
         let tally = Tally()
         // On one thread: other tests may occupy those of tasks.
@@ -164,12 +166,12 @@ final class Tally: Sendable {
                 var count = 0
                 while !Task.isCancelled {
                     gate.program.signal(SIGHUP)
-                    if try gate.admin("POST", "/reload").status == 200 { count += 1 }
+                    if try gate.admin("POST", path: "/reload").status == 200 { count += 1 }
                 }
                 return count
             }
         }
-        try await playAll(tokens, on: { gate.api }) { tally.add($0, $1) }
+        try await playAll(tokens, on: { gate.api }) { tally.add(number: $0, answer: $1) }
         reloading.cancel()
         let reloads = try await reloading.value
         #expect(reloads > 10)
@@ -179,9 +181,9 @@ final class Tally: Sendable {
 
     @Test(arguments: [SIGTERM, SIGINT]) func `drains and ends with 0`(signal: Int32) async throws {
         let folder = try TemporaryFolder()
-        let gate = try ServedGate(folder, ServedGate.configuration("{ store: memory }"))
+        let gate = try ServedGate(in: folder, configuration: ServedGate.configuration("{ store: memory }"))
         let idle = try HTTPConnection(gate.api)
-        #expect(try idle.request("GET", "/v1/codes").status == 200)
+        #expect(try idle.request("GET", path: "/v1/codes").status == 200)
         gate.program.signal(signal)
         #expect(try gate.program.waitUntilExit() == 0)
         #expect(gate.program.output.contains("\"message\":\"stopped\""))
@@ -197,13 +199,15 @@ final class Tally: Sendable {
         let server = try redis.start()
         defer { server.signal(SIGKILL) }
         let use = "{ store: redis, deadline: \(deadline), redis: { address: \"unix:\(redis.socket)\" } }"
-        let gate = try ServedGate(try TemporaryFolder(), ServedGate.configuration(use, more: more))
+        let gate = try ServedGate(in: try TemporaryFolder(), configuration: ServedGate.configuration(use, more: more))
         #expect(eventually { gate.isReady })
         server.signal(SIGSTOP)
         let token = try await mint(1)[0]
         let waiting = try HTTPConnection(gate.api)
-        try waiting.sendRequest("POST", "/v1/playback", body: "{\"media\":\"tnt\",\"token\":\"\(token)\"}")
-        #expect(eventually { (try? gate.admin("GET", "/metrics").body.contains("playgate_in_flight 1")) ?? false })
+        try waiting.sendRequest("POST", path: "/v1/playback", body: "{\"media\":\"tnt\",\"token\":\"\(token)\"}")
+        #expect(
+            eventually { (try? gate.admin("GET", path: "/metrics").body.contains("playgate_in_flight 1")) ?? false }
+        )
         try body(gate, waiting)
     }
 
@@ -227,21 +231,21 @@ final class Tally: Sendable {
 
     @Test func `says what is wrong and exits with 2`() async throws {
         let folder = try TemporaryFolder()
-        let file = try folder.write("gate.yaml", "typo: 1\n")
+        let file = try folder.write("gate.yaml", contents: "typo: 1\n")
         for command in [["serve", "--config", file], ["check", file]] {
-            let run = try CommandRun(Program.built("playgate"), command)
+            let run = try CommandRun(Program.built("playgate"), arguments: command)
             #expect(run.status == 2)
             #expect((run.output + run.error).contains("gate.yaml:1:1: typo: unknown key"))
         }
         // An address that is in use.
-        let gate = try ServedGate(folder, ServedGate.configuration("{ store: memory }"))
+        let gate = try ServedGate(in: folder, configuration: ServedGate.configuration("{ store: memory }"))
         let taken = ServedGate.configuration("{ store: memory }").replacing(
             "listen: \"127.0.0.1:0\", open",
             with: "listen: \"\(gate.api)\", open"
         )
         let second = try CommandRun(
             Program.built("playgate"),
-            ["serve", "--config", try folder.write("taken.yaml", taken)]
+            arguments: ["serve", "--config", try folder.write("taken.yaml", contents: taken)]
         )
         #expect(second.status == 2)
         #expect((second.output + second.error).contains("in use"), "\(second)")
@@ -249,7 +253,7 @@ final class Tally: Sendable {
 
     @Test func `stays up, in the same memory, through 100,000 broken requests`() async throws {
         let folder = try TemporaryFolder()
-        let gate = try ServedGate(folder, Self.tight)
+        let gate = try ServedGate(in: folder, configuration: Self.tight)
         try await Self.abuse(gate, count: 10_000, seed: 1)
         let before = try gate.metric("process_resident_memory_bytes")
         try await Self.abuse(gate, count: 90_000, seed: 2)
@@ -318,15 +322,19 @@ private struct BrokenRequests {
         case 0: return Request(bytes: (0..<(1 + random(200))).map { _ in UInt8(random(256)) }, isWhole: false)
         case 1:
             return Request(
-                bytes: head("POST", "/v1/playback", "X: \(String(repeating: "x", count: 4000))\r\n"),
+                bytes: head("POST", path: "/v1/playback", more: "X: \(String(repeating: "x", count: 4000))\r\n"),
                 isWhole: true
             )
         case 2:
             return Request(
-                bytes: head("POST", "/v1/playback", "Content-Length: 5\r\nContent-Length: 6\r\n"),
+                bytes: head("POST", path: "/v1/playback", more: "Content-Length: 5\r\nContent-Length: 6\r\n"),
                 isWhole: true
             )
-        case 3: return Request(bytes: head("POST", "/v1/playback", "Content-Length: 100\r\n") + [123], isWhole: false)
+        case 3:
+            return Request(
+                bytes: head("POST", path: "/v1/playback", more: "Content-Length: 100\r\n") + [123],
+                isWhole: false
+            )
         case 4: return body(String(repeating: "[", count: 1 + random(1000)))
         case 5: return body(String(repeating: "{\"media\":", count: 1 + random(200)))
         case 6:
@@ -344,20 +352,24 @@ private struct BrokenRequests {
         case 10: return body("{\"medi\(random(100))\":\"tnt\"}")
         default:
             return Request(
-                bytes: head(["GET", "PUT", "BREW", "OPTIONS"][random(4)], "/v1/playback", ""),
+                bytes: head(["GET", "PUT", "BREW", "OPTIONS"][random(4)], path: "/v1/playback", more: ""),
                 isWhole: true
             )
         }
     }
 
-    private func head(_ method: String, _ path: String, _ more: String) -> [UInt8] {
+    private func head(_ method: String, path: String, more: String) -> [UInt8] {
         Array("\(method) \(path) HTTP/1.1\r\nHost: g\r\n\(more)\r\n".utf8)
     }
 
     private func body(_ text: String) -> Request { body(Array(text.utf8)) }
 
     private func body(_ bytes: [UInt8]) -> Request {
-        let head = head("POST", "/v1/playback", "Content-Type: application/json\r\nContent-Length: \(bytes.count)\r\n")
+        let head = head(
+            "POST",
+            path: "/v1/playback",
+            more: "Content-Type: application/json\r\nContent-Length: \(bytes.count)\r\n"
+        )
         return Request(bytes: head + bytes, isWhole: true)
     }
 }

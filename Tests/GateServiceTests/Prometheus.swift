@@ -20,19 +20,19 @@ final class Prometheus: Sendable {
     init(scraping target: String) throws {
         folder = try TemporaryFolder()
         let rules = try String(contentsOfFile: "\(Self.examples)/playgate.rules.yml", encoding: .utf8)
-        try folder.write("rules.yml", rules.replacing(/for: [0-9]+m/, with: "for: 0s"))
+        try folder.write("rules.yml", contents: rules.replacing(/for: [0-9]+m/, with: "for: 0s"))
         let configuration = try folder.write(
             "prometheus.yml",
-            """
-            global: { scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms }
-            rule_files: [rules.yml]
-            scrape_configs: [{ job_name: playgate, static_configs: [{ targets: ["\(target)"] }] }]
-            """
+            contents: """
+                global: { scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms }
+                rule_files: [rules.yml]
+                scrape_configs: [{ job_name: playgate, static_configs: [{ targets: ["\(target)"] }] }]
+                """
         )
         address = "127.0.0.1:\(try RunningEdge.freePort())"
         program = try Program(
             Program.installed("prometheus") ?? "prometheus",
-            [
+            arguments: [
                 "--config.file=\(configuration)", "--storage.tsdb.path=\(folder.file("data"))",
                 "--web.listen-address=\(address)",
             ],
@@ -44,7 +44,7 @@ final class Prometheus: Sendable {
     struct NotStarted: Error { let log: String }
 
     private func get(_ target: String) throws -> HTTPConnection.Response {
-        try HTTPConnection(address).request("GET", target)
+        try HTTPConnection(address).request("GET", path: target)
     }
 
     /// Returns the samples of an instant query, each by its labels; `nil` if Prometheus refuses it.

@@ -73,7 +73,9 @@ import Testing
             #expect(Self.ids(try gate.get("/.well-known/jwks.json")) == ["now", "next"])
             gate.now = gate.now.adding(seconds: 400)
             #expect(Self.ids(try gate.get("/.well-known/jwks.json")) == ["next"])
-            #expect(try gate.admin("GET", "/.well-known/jwks.json").body == gate.get("/.well-known/jwks.json").body)
+            #expect(
+                try gate.admin("GET", path: "/.well-known/jwks.json").body == gate.get("/.well-known/jwks.json").body
+            )
         }
     }
 
@@ -88,10 +90,10 @@ import Testing
             }
             let other = try gate.get("/.well-known/jwks.json", headers: ["If-None-Match": "\"x\", W/\"y\""])
             #expect(other.status == 200)
-            let cose = try gate.connect().request("HEAD", "/.well-known/cose-keys")
+            let cose = try gate.connect().request("HEAD", path: "/.well-known/cose-keys")
             #expect(cose.status == 200 && cose.headers["content-type"] == "application/cose-key-set")
             #expect(cose.headers["etag"] != tag && cose.headers["content-length"] != "0")
-            #expect(try gate.post("/.well-known/jwks.json", "").status == 405)
+            #expect(try gate.post("/.well-known/jwks.json", body: "").status == 405)
         }
     }
 
@@ -99,17 +101,17 @@ import Testing
         let text = Self.configuration("  mac: { secret: \(Self.secret) }", profile: "mac")
         try await RunningGate.with(text) { (gate) throws in
             #expect(try gate.get("/.well-known/jwks.json").body == "{\"keys\":[]}\n")
-            #expect(try gate.admin("GET", "/.well-known/cose-keys").headers["content-length"] == "1")
+            #expect(try gate.admin("GET", path: "/.well-known/cose-keys").headers["content-length"] == "1")
         }
         try await RunningGate.with { (gate) throws in
             let answer = try gate.get("/.well-known/jwks.json")
             #expect(answer.status == 404 && answer.code == "grants_not_configured")
-            #expect(try gate.admin("GET", "/.well-known/jwks.json").status == 404)
+            #expect(try gate.admin("GET", path: "/.well-known/jwks.json").status == 404)
         }
     }
 
     /// The key of a grant, and its text.
-    private static func start(_ gate: RunningGate, _ number: Int64) throws -> (key: String?, token: String) {
+    private static func start(at gate: RunningGate, number: Int64) throws -> (key: String?, token: String) {
         let token = try gate.token(GateSample.claims(session: "s\(number)"))
         let answer = try gate.play(path: "/film/master.m3u8", token: token, playbackID: "p\(number)")
         #expect(answer.status == 200, "\(answer.body)")
@@ -126,19 +128,19 @@ import Testing
         let files = ["k2.pem": try Self.pem(.es256), "k3.pem": try Self.pem(.edDSA)]
         try await RunningGate.with(Self.configuration(keys, profile: "[k1, k2, k3]"), files: files) { (gate) throws in
             // The mirror of revocations is read first.
-            #expect(try eventually { try gate.admin("GET", "/readyz").status == 200 })
+            #expect(try eventually { try gate.admin("GET", path: "/readyz").status == 200 })
             let start = gate.now
             var (grants, used): ([String], [String]) = ([], [])
             for second in stride(from: 0, through: 900, by: 15) as StrideThrough<Int64> {
                 gate.now = start.adding(seconds: second)
-                let started = try Self.start(gate, second)
+                let started = try Self.start(at: gate, number: second)
                 if used.last != started.key { used.append(started.key ?? "none") }
                 // Each playback is renewed halfway, so its grants go over from key to key.
                 let old = grants
                 grants = second.isMultiple(of: 30) ? [] : old + [started.token]
                 guard grants.isEmpty else { continue }
                 for grant in old {
-                    let answer = try gate.post("/v1/grants/renew", "{\"grant\":\"\(grant)\"}")
+                    let answer = try gate.post("/v1/grants/renew", body: "{\"grant\":\"\(grant)\"}")
                     #expect(answer.status == 200, "\(second): \(answer.body)")
                 }
             }
@@ -158,34 +160,34 @@ import Testing
         let files = ["ring.json": "{\"keys\":[\(entries.joined(separator: ","))]}"]
         let text = Self.configuration("  ring: { set: ring.json }", profile: "ring")
         try await RunningGate.with(text, files: files) { (gate) throws in
-            #expect(try Self.start(gate, 0).key == "r1")
+            #expect(try Self.start(at: gate, number: 0).key == "r1")
             #expect(Self.ids(try gate.get("/.well-known/jwks.json")) == ["r1", "r2"])
             gate.now = gate.now.adding(seconds: 61)
-            let grant = try Self.start(gate, 1)
+            let grant = try Self.start(at: gate, number: 1)
             #expect(grant.key == "r2")
             let body = "{\"grant\":\"\(grant.token)\"}"
-            #expect(try eventually { try gate.post("/v1/grants/renew", body).status == 200 })
+            #expect(try eventually { try gate.post("/v1/grants/renew", body: body).status == 200 })
         }
     }
 
     @Test func `are read again when a file with keys changes`() async throws {
         let folder = try TemporaryFolder()
-        try folder.write("signer.pem", try GateSample.trusted.get().keys.signerCertificate)
-        try folder.write("k.pem", try Self.pem(.es256))
-        try folder.write("mac.key", Self.secret)
-        try folder.write("ring.json", "{\"keys\":[]}")
+        try folder.write("signer.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
+        try folder.write("k.pem", contents: try Self.pem(.es256))
+        try folder.write("mac.key", contents: Self.secret)
+        try folder.write("ring.json", contents: "{\"keys\":[]}")
         let keys = """
               k: { private: { file: k.pem } }
               mac: { secret: { file: mac.key } }
               ring: { set: ring.json }
             """
-        let file = try folder.write("gate.yaml", Self.configuration(keys, profile: "[k, mac, ring]"))
+        let file = try folder.write("gate.yaml", contents: Self.configuration(keys, profile: "[k, mac, ring]"))
         for name in ["k.pem", "mac.key", "ring.json"] {
             let configuration = try GateConfiguration(file: file)
             // A key is read with the configuration, before the gate is made of it.
             let read = FileStamps(before: configuration)
             #expect(FileStamps(configuration) == read)
-            try folder.write(name, try folder.text(name) + "\n")
+            try folder.write(name, contents: try folder.text(name) + "\n")
             #expect(FileStamps(configuration) != read, "\(name)")
             #expect((FileStamps(before: configuration) == read) == (name != "ring.json"))
         }

@@ -24,7 +24,7 @@ package final class RecordingOrigin: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                    try channel.pipeline.syncOperations.addHandler(Answerer(counter, stream))
+                    try channel.pipeline.syncOperations.addHandler(Answerer(counter: counter, stream: stream))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).wait()
@@ -66,7 +66,7 @@ package final class RecordingOrigin: Sendable {
         private var head: HTTPRequestHead?
         private var body = ""
 
-        init(_ counter: Counter, _ stream: Stream) {
+        init(counter: Counter, stream: Stream) {
             self.counter = counter
             self.stream = stream
         }
@@ -77,15 +77,15 @@ package final class RecordingOrigin: Sendable {
                 self.head = head
                 body = ""
             case .body(let bytes): body += String(buffer: bytes)
-            case .end: if let head { answer(head, context) }
+            case .end: if let head { respond(to: head, in: context) }
             }
         }
 
-        private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        private func respond(to head: HTTPRequestHead, in context: ChannelHandlerContext) {
             counter.value.withLock { $0 += 1 }
             if let (find, onRequest) = stream.value.withLock({ $0 }) {
                 onRequest(head.uri)
-                return write(find(head.uri), of: head.uri, context)
+                return write(find(head.uri), of: head.uri, in: context)
             }
             var text = "\(head.method) \(head.uri)\n"
             for (name, value) in head.headers { text += "\(name.lowercased()): \(value)\n" }
@@ -112,7 +112,7 @@ package final class RecordingOrigin: Sendable {
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         }
 
-        private func write(_ file: [UInt8]?, of uri: String, _ context: ChannelHandlerContext) {
+        private func write(_ file: [UInt8]?, of uri: String, in context: ChannelHandlerContext) {
             let path = uri.prefix { $0 != "?" }
             let types = [
                 ".m3u8": "application/vnd.apple.mpegurl", ".ts": "video/mp2t", ".mpd": "application/dash+xml",

@@ -16,8 +16,8 @@ import Testing
         let watched = try await onThread { try fleet.startWatched() }
         let sentinels = Self.addresses(watched.sentinels)
         let gate = try ServedGate(
-            try TemporaryFolder(),
-            ServedGate.configuration(
+            in: try TemporaryFolder(),
+            configuration: ServedGate.configuration(
                 "{ store: redis, deadline: 10s, redis: { primary: gate, sentinels: \(sentinels) } }"
             )
         )
@@ -25,15 +25,15 @@ import Testing
         let tokens = try await mint(2400)
         let address = { @Sendable in gate.api }
         let before = Tally()
-        try await playAll(Array(tokens[..<400]), on: address) { before.add($0, $1) }
+        try await playAll(Array(tokens[..<400]), on: address) { before.add(number: $0, answer: $1) }
         #expect(before.allowed.count == 400)
         // What is recorded so far is on the replica, which is not so for the last writes before the crash.
         _ = try await onThread {
-            try fleet.command(watched.primary, "SET", "last", "1")
-            #expect(eventually { (try? fleet.command(watched.replica, "GET", "last")) == "1" })
+            try fleet.command(on: watched.primary, words: "SET", "last", "1")
+            #expect(eventually { (try? fleet.command(on: watched.replica, words: "GET", "last")) == "1" })
         }
         let during = Tally()
-        async let load: Void = playAll(Array(tokens[400..<2000]), on: address) { during.add($0, $1) }
+        async let load: Void = playAll(Array(tokens[400..<2000]), on: address) { during.add(number: $0, answer: $1) }
         try await onThread {
             _ = eventually { during.allowed.count > 100 }
             try fleet.kill(watched.primary)
@@ -43,11 +43,11 @@ import Testing
         // The readiness of the gate is that of the store, with no restart of either.
         #expect(eventually { gate.isReady })
         let after = Tally()
-        try await playAll(Array(tokens[2000...]), on: address) { after.add($0, $1) }
+        try await playAll(Array(tokens[2000...]), on: address) { after.add(number: $0, answer: $1) }
         #expect(after.allowed.count == 400)
         #expect(try gate.metric("playgate_store_failovers_total") == 1)
         let again = Tally()
-        try await playAll(Array(tokens[..<400]), on: address) { again.add($0, $1) }
+        try await playAll(Array(tokens[..<400]), on: address) { again.add(number: $0, answer: $1) }
         #expect(again.codes == ["403 token_already_used": 400])
     }
 
@@ -65,7 +65,8 @@ import Testing
         )
         let folder = try TemporaryFolder()
         let gates = [
-            try ServedGate(folder, configuration, name: "first"), try ServedGate(folder, configuration, name: "second"),
+            try ServedGate(in: folder, configuration: configuration, name: "first"),
+            try ServedGate(in: folder, configuration: configuration, name: "second"),
         ]
         #expect(eventually { gates.allSatisfy(\.isReady) })
         let tokens = try await mint(Self.tokens)
@@ -85,7 +86,7 @@ import Testing
             let left = tokens.indices.filter { allowed.allowed[$0] == nil }
             let play = { @Sendable (gate: ServedGate) in
                 try await playAll(left.map { tokens[$0] }, on: { gate.api }) { number, answer in
-                    allowed.add(left[number], answer)
+                    allowed.add(number: left[number], answer: answer)
                 }
             }
             async let one: Void = play(gates[0])
@@ -94,7 +95,7 @@ import Testing
         }
         try await migration
         #expect(moved.withLock { $0 } >= 900)
-        for gate in gates { try await playAll(tokens, on: { gate.api }) { refused.add($0, $1) } }
+        for gate in gates { try await playAll(tokens, on: { gate.api }) { refused.add(number: $0, answer: $1) } }
         #expect(allowed.allowed.count == tokens.count && allowed.allowed.values.allSatisfy { $0 == 1 })
         let codes = Set(allowed.codes.keys)
         #expect(allowed.lost == 0 && codes.isSubset(of: ["403 token_already_used", "503 replay_store_unavailable"]))

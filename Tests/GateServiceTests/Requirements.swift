@@ -69,7 +69,8 @@ extension Trait where Self == ConditionTrait {
     static var needsMounts: Self {
         .enabled(
             if: Requirement.isMet(
-                (try? CommandRun("/usr/bin/unshare", ["--user", "--map-root-user", "--mount", "true"]))?.status == 0
+                (try? CommandRun("/usr/bin/unshare", arguments: ["--user", "--map-root-user", "--mount", "true"]))?
+                    .status == 0
             ),
             "user namespaces are not allowed here: see unshare(1)"
         )

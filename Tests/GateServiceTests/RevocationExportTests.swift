@@ -40,7 +40,7 @@ import Testing
                 ("{\"mvpd\":\"M1\",\"issuedBefore\":\(time - 1000)}", "mvpd"),
                 ("{\"fingerprint\":\"\(fingerprint)\"}", "token"),
             ] {
-                let answer = try gate.post("/v1/revocations", body)
+                let answer = try gate.post("/v1/revocations", body: body)
                 #expect(answer.status == 201 && answer.body.contains("\"revoked\":\"\(kind)\""), "\(answer.body)")
             }
             let answer = try gate.get("/v1/revocations/export")
@@ -66,7 +66,11 @@ import Testing
             let connection = try gate.connect()
             for number in 0..<10_050 {
                 let session = String(format: "%04x", number) + String(repeating: "0", count: 28)
-                let answer = try connection.request("POST", "/v1/revocations", body: "{\"playback\":\"\(session)\"}")
+                let answer = try connection.request(
+                    "POST",
+                    path: "/v1/revocations",
+                    body: "{\"playback\":\"\(session)\"}"
+                )
                 try #require(answer.status == 201)
             }
             let first = try gate.get("/v1/revocations/export")
@@ -85,7 +89,7 @@ import Testing
             let answer = try gate.get("/v1/revocations/export")
             #expect(answer.status == 404 && answer.code == "revocations_not_exported")
             // A revocation that is posted before grants are configured is recorded nevertheless.
-            #expect(try gate.post("/v1/revocations", "{\"playback\":\"\(Self.session)\"}").status == 201)
+            #expect(try gate.post("/v1/revocations", body: "{\"playback\":\"\(Self.session)\"}").status == 201)
         }
     }
 
@@ -95,7 +99,7 @@ import Testing
             #expect(try eventually { try gate.get("/v1/revocations/export").status == 200 })
             let answer = try gate.get("/v1/revocations/export\(query)")
             #expect(answer.status == 400 && answer.code == "invalid_request")
-            #expect(try gate.post("/v1/revocations/export", "{}").status == 405)
+            #expect(try gate.post("/v1/revocations/export", body: "{}").status == 405)
         }
     }
 
@@ -125,7 +129,7 @@ import Testing
     ])
     func `lists no playback that was not named rightly`(body: String) async throws {
         try await RunningGate.with(Self.configuration) { (gate) throws in
-            let answer = try gate.post("/v1/revocations", body)
+            let answer = try gate.post("/v1/revocations", body: body)
             #expect(answer.status == 400 && answer.code == "invalid_request", "\(answer.body)")
         }
     }

@@ -62,7 +62,7 @@ import Testing
                 ",\"issuedBefore\":\(start.adding(seconds: seconds).millisecondsSince1970)"
             }
             let body = "{\"\(word.member)\":\"\(names[word.member] ?? "")\"\(before ?? "")}"
-            #expect(try gate.post("/v1/revocations", body).status == 201)
+            #expect(try gate.post("/v1/revocations", body: body).status == 201)
             let play = { (stamped: Int64) in
                 let claims = GateSample.claims(session: "s1")
                 // Received after the early leeway has passed.
@@ -77,7 +77,7 @@ import Testing
     @Test func `holds for a day and four minutes, unless an end is given`() async throws {
         try await RunningGate.with { (gate) throws in
             let ends = { (more: String) in
-                let answer = try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"\(more)}")
+                let answer = try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s1\"\(more)}")
                 let end = try #require(answer.json["expires"] as? Int64, "\(answer.body)")
                 return (end - gate.now.millisecondsSince1970) / 1000
             }
@@ -98,10 +98,10 @@ import Testing
             let token = try GateSample.token(claims, at: start)
             let other = try GateSample.token(GateSample.claims(session: "s2", ttl: Self.day * 1000), at: start)
             #expect(try gate.play(token: token).code == "ttl_too_long")
-            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            #expect(try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s1\"}").status == 201)
             let longest = "verification: { maximumTimeToLive: 24h, lateLeeway: 2m, earlyLeeway: 2m }"
-            try gate.folder.write("gate.yaml", RunningGate.configuration(Self.small + longest))
-            #expect(try gate.admin("POST", "/reload").status == 200)
+            try gate.folder.write("gate.yaml", contents: RunningGate.configuration(Self.small + longest))
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
             for seconds in [1, Self.day, Self.day + 120] {
                 gate.now = start.adding(seconds: seconds)
                 #expect(try gate.play(token: token).code == "session_revoked")
@@ -115,23 +115,25 @@ import Testing
         let use = "use: { store: \(store), deadline: 10s, sqlite: { file: uses.sqlite } }\nlog: { salt: s }\n"
         try await RunningGate.with(RunningGate.configuration(use)) { (gate) throws in
             #expect((try gate.get("/v1/revocations").json["revocations"] as? [Any])?.isEmpty == true)
-            let answer = try gate.post("/v1/revocations", "{\"sessionGUID\":\"s2\"}")
+            let answer = try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s2\"}")
             let id = try #require(answer.json["id"] as? String)
             let refused = try gate.token(GateSample.claims(session: "s2"))
             #expect(try gate.play(token: refused).code == "session_revoked")
             let list = try #require(try gate.get("/v1/revocations").json["revocations"] as? [[String: Any]])
             #expect(list.count == 1 && list[0]["id"] as? String == id && list[0]["kind"] as? String == "session")
-            #expect(try gate.connect().request("DELETE", "/v1/revocations/\(id)").status == 200)
+            #expect(try gate.connect().request("DELETE", path: "/v1/revocations/\(id)").status == 200)
             #expect(try gate.play(token: refused).status == 200)
             #expect((try gate.get("/v1/revocations").json["revocations"] as? [Any])?.isEmpty == true)
-            let again = try gate.connect().request("DELETE", "/v1/revocations/\(id)")
+            let again = try gate.connect().request("DELETE", path: "/v1/revocations/\(id)")
             #expect(again.status == 404 && again.code == "revocation_unknown")
 
-            _ = try gate.post("/v1/revocations", "{\"mvpd\":\"SandboxMVPD\"}")
-            #expect(try gate.post("/v1/revocations/lift", "{\"mvpd\":\"SandboxMVPD\"}").status == 200)
-            #expect(try gate.post("/v1/revocations/lift", "{\"mvpd\":\"Other\"}").code == "revocation_unknown")
-            #expect(try gate.post("/v1/revocations/lift", "{\"mvpd\":\"X\",\"expires\":1}").code == "invalid_request")
-            #expect(try gate.connect().request("DELETE", "/v1/revocations/zz").code == "invalid_request")
+            _ = try gate.post("/v1/revocations", body: "{\"mvpd\":\"SandboxMVPD\"}")
+            #expect(try gate.post("/v1/revocations/lift", body: "{\"mvpd\":\"SandboxMVPD\"}").status == 200)
+            #expect(try gate.post("/v1/revocations/lift", body: "{\"mvpd\":\"Other\"}").code == "revocation_unknown")
+            #expect(
+                try gate.post("/v1/revocations/lift", body: "{\"mvpd\":\"X\",\"expires\":1}").code == "invalid_request"
+            )
+            #expect(try gate.connect().request("DELETE", path: "/v1/revocations/zz").code == "invalid_request")
             let lines = try gate.log("\"message\":\"revoked\"", count: 2)
             #expect(lines.count == 2 && lines.allSatisfy { $0.contains("everyone") })
             #expect(lines[1].contains("SandboxMVPD") && !lines[0].contains("\"s2\""))
@@ -142,15 +144,15 @@ import Testing
     @Test func `of an MVPD that no policy names is refused with a hint, unless it is forced`() async throws {
         let policies = Self.small + "policies: [{ mvpds: { allow: [SandboxMVPD] } }]\n"
         try await RunningGate.with(RunningGate.configuration(policies)) { (gate) throws in
-            let refused = try gate.post("/v1/revocations", "{\"mvpd\":\"sandboxmvpd\"}")
+            let refused = try gate.post("/v1/revocations", body: "{\"mvpd\":\"sandboxmvpd\"}")
             #expect(refused.status == 422 && refused.code == "mvpd_unknown")
             #expect((refused.json["details"] as? String)?.contains("did you mean SandboxMVPD?") == true)
-            #expect(try gate.post("/v1/revocations", "{\"mvpd\":\"SandboxMVPD\"}").status == 201)
-            #expect(try gate.post("/v1/revocations", "{\"mvpd\":\"Proxy\",\"force\":true}").status == 201)
+            #expect(try gate.post("/v1/revocations", body: "{\"mvpd\":\"SandboxMVPD\"}").status == 201)
+            #expect(try gate.post("/v1/revocations", body: "{\"mvpd\":\"Proxy\",\"force\":true}").status == 201)
         }
         // Where every MVPD may play, none is unknown.
         try await RunningGate.with(RunningGate.configuration(Self.small)) { (gate) throws in
-            #expect(try gate.post("/v1/revocations", "{\"mvpd\":\"Any\"}").status == 201)
+            #expect(try gate.post("/v1/revocations", body: "{\"mvpd\":\"Any\"}").status == 201)
         }
     }
 
@@ -159,10 +161,10 @@ import Testing
         let socket = "unix:\(folder.file("api.sock"))"
         let configuration = RunningGate.configuration(Self.small)
             .replacing("  listen: 127.0.0.1:0\n", with: "  listen: \"\(socket)\"\n")
-        let file = try folder.write("asked.yaml", "api: { listen: \"\(socket)\", open: true }\n")
+        let file = try folder.write("asked.yaml", contents: "api: { listen: \"\(socket)\", open: true }\n")
         try await RunningGate.with(configuration) { _ in
             let run = { (words: [String]) in
-                try CommandRun(Program.built("playgate"), ["revocations"] + words + ["--config", file])
+                try CommandRun(Program.built("playgate"), arguments: ["revocations"] + words + ["--config", file])
             }
             #expect(try run(["list"]).output == "nothing is revoked\n")
             let added = try run(["add", "--mvpd", "SandboxMVPD"])

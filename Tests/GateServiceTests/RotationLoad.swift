@@ -114,7 +114,7 @@ struct RotationViewer {
                 "X-Forwarded-Uri": "/film/1.ts?cat=\(grant.token)", "X-Forwarded-Method": "GET",
                 "X-Forwarded-Host": "cdn.example", "X-Forwarded-Proto": "https",
             ]
-            let answer = try edge.request("GET", "/v1/check/forward", headers: headers)
+            let answer = try edge.request("GET", path: "/v1/check/forward", headers: headers)
             return (grant.key, answer.status, answer.headers["x-playgate-code"] ?? "")
         }
     }

@@ -78,18 +78,18 @@ final class RunningGate: Sendable {
         files: [String: String] = [:],
         later: [String: String] = [:],
         links: [String: String] = [:],
-        _ body: @escaping @Sendable (RunningGate) throws -> Void
+        body: @escaping @Sendable (RunningGate) throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
-        try folder.write("signer.pem", try GateSample.trusted.get().keys.signerCertificate)
-        for (name, text) in files { try folder.write(name, text) }
+        try folder.write("signer.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
+        for (name, text) in files { try folder.write(name, contents: text) }
         for (name, target) in links {
             try FileManager.default.createSymbolicLink(atPath: folder.file(name), withDestinationPath: target)
         }
-        let file = try folder.write("gate.yaml", configuration)
+        let file = try folder.write("gate.yaml", contents: configuration)
         let clock = TestClock()
         let server = try GateServer(configurationFile: file, at: clock.now)
-        for (name, text) in later { try folder.write(name, text) }
+        for (name, text) in later { try folder.write(name, contents: text) }
         let log = try FileDescriptor.open(
             FilePath(folder.file("log")),
             .writeOnly,
@@ -104,7 +104,7 @@ final class RunningGate: Sendable {
         )
         environment.sleep = { await clock.sleep(milliseconds: $0) }
         // A machine that stood still is no fault of a store.
-        environment.greatestMirrorAge = .seconds(86_400)
+        environment.greatestRevocationAge = .seconds(86_400)
         environment.keySetFetcher = { ($0 as? HTTPSKeySetFetcher)?.withoutTimeLimits ?? $0 }
         // Tasks of a higher priority have threads of their own. Tests that block occupy those of the usual one, and would
         // hold up the gate.
@@ -145,20 +145,20 @@ final class RunningGate: Sendable {
 
     func connect() throws -> HTTPConnection { try HTTPConnection(api) }
 
-    func post(_ path: String, _ body: String, headers: [String: String] = [:]) throws -> HTTPConnection.Response {
-        try connect().request("POST", path, headers: headers, body: body)
+    func post(_ path: String, body: String, headers: [String: String] = [:]) throws -> HTTPConnection.Response {
+        try connect().request("POST", path: path, headers: headers, body: body)
     }
 
     func get(_ path: String, headers: [String: String] = [:]) throws -> HTTPConnection.Response {
-        try connect().request("GET", path, headers: headers)
+        try connect().request("GET", path: path, headers: headers)
     }
 
     func admin(
         _ method: String,
-        _ path: String,
+        path: String,
         headers: [String: String] = ["X-Playgate-Request": "test"]
     ) throws -> HTTPConnection.Response {
-        try HTTPConnection(admin).request(method, path, headers: headers, host: "localhost")
+        try HTTPConnection(admin).request(method, path: path, headers: headers, host: "localhost")
     }
 
     /// Requests a playback of `media` or of `path`.
@@ -177,7 +177,7 @@ final class RunningGate: Sendable {
         }
         if let token { members.append(("token", .string(token))) }
         if let playbackID { members.append(("playbackID", .string(playbackID))) }
-        return try post("/v1/playback", JSON.object(members).line, headers: headers)
+        return try post("/v1/playback", body: JSON.object(members).line, headers: headers)
     }
 
     /// Creates a token that is issued now.
@@ -185,7 +185,7 @@ final class RunningGate: Sendable {
 
     /// Returns the value of a metric, by its name with its labels.
     func metric(_ name: String) throws -> Double? {
-        let text = try admin("GET", "/metrics").body
+        let text = try admin("GET", path: "/metrics").body
         return text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
             .flatMap { Double($0.dropFirst(name.utf8.count + 1)) }
     }

@@ -52,21 +52,21 @@ struct SameRequest: CustomStringConvertible {
     /// A fact that is stated twice.
     var repeated: RequestFact?
     /// Media tokens, with their places.
-    var tokens: [(place: Int, text: String)] = []
+    var tokens: [(source: Int, text: String)] = []
     /// Grants in the header field, or in the query if there is only one.
     var grants: [String] = []
     var agent: String?
 
     var description: String {
         "\(method) \(host ?? "-") \(path.prefix(80)) \(query ?? "-") \(range ?? "-") \(facts) \(repeated.map { "\($0)" } ?? "-") "
-            + "\(tokens.map { "\($0.place):\($0.text.prefix(12))" }) \(grants.map { $0.prefix(12) }) \(agent ?? "-")"
+            + "\(tokens.map { "\($0.source):\($0.text.prefix(12))" }) \(grants.map { $0.prefix(12) }) \(agent ?? "-")"
     }
 
     /// The target as the client sends it, with its tokens.
     var target: String {
         var parts = query.map { [$0] } ?? []
-        parts += tokens.filter { $0.place == 0 }.map { "token=\($0.text.percentEncoded)" }
-        let segments = tokens.filter { $0.place == 4 }.map { "/t=\(Self.segment($0.text))" }.joined() + path
+        parts += tokens.filter { $0.source == 0 }.map { "token=\($0.text.percentEncoded)" }
+        let segments = tokens.filter { $0.source == 4 }.map { "/t=\(Self.segment($0.text))" }.joined() + path
         return parts.isEmpty ? segments : "\(segments)?\(parts.joined(separator: "&"))"
     }
 
@@ -84,8 +84,8 @@ struct SameRequest: CustomStringConvertible {
     /// The client's own header fields.
     var clientFields: [(String, String)] {
         var fields: [(String, String)] = []
-        for (place, text) in tokens {
-            switch place {
+        for (source, text) in tokens {
+            switch source {
             case 1: fields.append(("X-Media-Token", text))
             case 2: fields.append(("Cookie", "a=b; media-token=\(text); c=d"))
             case 3: fields.append(("Authorization", "MediaToken \(text)"))
@@ -131,18 +131,18 @@ struct PlainReport: EdgeReport {
     var mediaToken: PresentedToken {
         var presented = PresentedToken()
         // Blanks at the ends of a field are none of its value.
-        for (place, text) in request.tokens {
-            switch place {
-            case 0: presented.add(text[...], from: place)
-            case 4: presented.add(SameRequest.segment(text)[...], from: place)
-            default: presented.add(text[...].trimmingBlanks, from: place)
+        for (source, text) in request.tokens {
+            switch source {
+            case 0: presented.add(text[...], from: source)
+            case 4: presented.add(SameRequest.segment(text)[...], from: source)
+            default: presented.add(text[...].trimmingBlanks, from: source)
             }
         }
         return presented
     }
 
-    func grants() -> PresentedGrants {
-        var presented = PresentedGrants()
+    func grants() -> PresentedGrantTokens {
+        var presented = PresentedGrantTokens()
         for grant in request.grants { presented.add(grant[...]) }
         return presented
     }

@@ -15,7 +15,7 @@ struct SameRow {
     /// A word is the name of a fact or part of the request, and its value with `␠` for a space: `client:192.0.2.9`, `host:-` for none. Grants and tokens
     /// are named as in ``EdgeSample``; a token has its place, as in `token@cookie:good`. Two codes with a slash: the first one is that of
     /// an edge that resolves paths.
-    init(_ line: Substring, _ sample: EdgeSample) throws {
+    init(_ line: Substring, with sample: EdgeSample) throws {
         let parts = line.split(separator: "  ")
         try #require(parts.count == 3, "\(line)")
         let target = parts[0] == "∅" ? "" : parts[0]
@@ -24,9 +24,9 @@ struct SameRow {
         request.path = String(target[..<(mark ?? target.endIndex)])
         request.query = mark.map { String(target[target.index(after: $0)...]) }
         request.host = "cdn.example"
-        for word in parts[1].split(separator: " ") where word != "-" { try request.add(word, sample) }
+        for word in parts[1].split(separator: " ") where word != "-" { try request.add(word, with: sample) }
         // In the order of the sources, since the first one of two that differ counts.
-        request.tokens.sort { $0.place < $1.place }
+        request.tokens.sort { $0.source < $1.source }
         self.request = request
         let codes = parts[2].split(separator: "/").map(String.init)
         self.codes = (try #require(codes.first), try #require(codes.last))
@@ -34,7 +34,7 @@ struct SameRow {
 
     /// Returns all rows.
     static func all(_ sample: EdgeSample) throws -> [SameRow] {
-        try rows.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { try SameRow($0, sample) }
+        try rows.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { try SameRow($0, with: sample) }
     }
 
     private static let rows = #"""
@@ -436,10 +436,10 @@ extension SameRequest {
         "alpn": .alpn,
         "key": .clientKey,
     ]
-    private static let places: [Substring] = ["query", "header", "cookie", "scheme", "segment"]
+    private static let tokenSources: [Substring] = ["query", "header", "cookie", "scheme", "segment"]
 
     /// Adds what a word of a row says.
-    fileprivate mutating func add(_ word: Substring, _ sample: EdgeSample) throws {
+    fileprivate mutating func add(_ word: Substring, with sample: EdgeSample) throws {
         let colon = try #require(word.firstIndex(of: ":"), "\(word)")
         let name = word[..<colon]
         let value = String(word[word.index(after: colon)...].replacing("␠", with: " "))
@@ -453,7 +453,9 @@ extension SameRequest {
             let fact: RequestFact = try #require(Self.facts[value], "\(word)")
             repeated = fact
         case let name where name.hasPrefix("token@"):
-            tokens.append((try #require(Self.places.firstIndex(of: name.dropFirst(6))), try sample.token(value[...])))
+            tokens.append(
+                (try #require(Self.tokenSources.firstIndex(of: name.dropFirst(6))), try sample.token(value[...]))
+            )
         default: facts[try #require(Self.facts[String(name)], "\(word)")] = value
         }
     }

@@ -20,15 +20,14 @@ final class ScriptedOrigin: Sendable {
 
         enum Step { case request, head, firstByte }
 
-        init(_ body: [UInt8] = [], type: String? = "application/vnd.apple.mpegurl", _ headers: [(String, String)] = [])
-        {
+        init(_ body: [UInt8] = [], type: String? = "application/vnd.apple.mpegurl", headers: [(String, String)] = []) {
             self.body = body
             self.headers = headers
             if let type { self.headers.append(("Content-Type", type)) }
         }
 
-        init(_ text: String, type: String? = "application/vnd.apple.mpegurl", _ headers: [(String, String)] = []) {
-            self.init([UInt8](text.utf8), type: type, headers)
+        init(_ text: String, type: String? = "application/vnd.apple.mpegurl", headers: [(String, String)] = []) {
+            self.init([UInt8](text.utf8), type: type, headers: headers)
         }
 
         init(status: HTTPResponseStatus, _ headers: [(String, String)] = []) {
@@ -100,11 +99,11 @@ final class ScriptedOrigin: Sendable {
             switch unwrapInboundIn(data) {
             case .head(let head): (self.head, received) = (head, "")
             case .body(let part): received += String(buffer: part)
-            case .end: if let head { answer(head, context) }
+            case .end: if let head { respond(to: head, in: context) }
             }
         }
 
-        private func answer(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        private func respond(to head: HTTPRequestHead, in context: ChannelHandlerContext) {
             state.bodies.withLock { $0.append(received) }
             state.heads.withLock { $0.append(head) }
             let script = state.script(head)
@@ -115,15 +114,15 @@ final class ScriptedOrigin: Sendable {
             }
             let answer = HTTPResponseHead(version: .http1_1, status: script.status, headers: headers)
             context.writeAndFlush(wrapOutboundOut(.head(answer)), promise: nil)
-            guard script.pause != .head, head.method != .HEAD else { return end(head, context) }
+            guard script.pause != .head, head.method != .HEAD else { return end(for: head, in: context) }
             let isPart = script.pause == .firstByte || script.breaks
             let body = isPart ? Array(script.body.prefix(1)) : script.body
             context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil)
             if script.breaks { return context.close(promise: nil) }
-            if script.pause == nil { end(head, context) }
+            if script.pause == nil { end(for: head, in: context) }
         }
 
-        private func end(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        private func end(for head: HTTPRequestHead, in context: ChannelHandlerContext) {
             if head.method == .HEAD || state.script(head).pause == nil {
                 context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
             }

@@ -20,19 +20,19 @@ final class ServedGate: Sendable {
     ///   - signer: The issuer that it trusts.
     ///   - launcher: A command that runs the program and arguments that follow it, in the same process.
     init(
-        _ folder: TemporaryFolder,
-        _ configuration: String,
+        in folder: TemporaryFolder,
+        configuration: String,
         name: String = "gate",
         keeping descriptor: Int32? = nil,
         signer: Result<GateSample, any Error> = GateSample.current,
         under launcher: [String] = []
     ) throws {
         self.folder = folder
-        try folder.write("signer.pem", try signer.get().keys.signerCertificate)
-        let file = try folder.write("\(name).yaml", configuration)
+        try folder.write("signer.pem", contents: try signer.get().keys.signerCertificate)
+        let file = try folder.write("\(name).yaml", contents: configuration)
         let log = folder.file("\(name)-\(UUID().uuidString).log")
         let command = launcher + [Program.built("playgate"), "serve", "--config", file]
-        program = try Program(command[0], Array(command.dropFirst()), log: log, keeping: descriptor)
+        program = try Program(command[0], arguments: Array(command.dropFirst()), log: log, keeping: descriptor)
         let program = program
         let listeners = configuration.contains("edge: {") ? 3 : 2
         guard eventually({ program.output.components(separatedBy: "\"listening\"").count > listeners }) else {
@@ -50,19 +50,24 @@ final class ServedGate: Sendable {
 
     var api: String { addresses["api"] ?? "" }
 
-    func admin(_ method: String, _ path: String) throws -> HTTPConnection.Response {
+    func admin(_ method: String, path: String) throws -> HTTPConnection.Response {
         let headers = ["X-Playgate-Request": "test"]
-        return try HTTPConnection(addresses["admin"] ?? "").request(method, path, headers: headers, host: "localhost")
+        return try HTTPConnection(addresses["admin"] ?? "").request(
+            method,
+            path: path,
+            headers: headers,
+            host: "localhost"
+        )
     }
 
     /// Returns the value of a metric, by its name with its labels.
     func metric(_ name: String) throws -> Int {
-        let lines = try admin("GET", "/metrics").body.split(separator: "\n")
+        let lines = try admin("GET", path: "/metrics").body.split(separator: "\n")
         let line = try #require(lines.first { $0.hasPrefix(name + " ") })
         return try #require(Int(line.split(separator: " ")[1]))
     }
 
-    var isReady: Bool { (try? admin("GET", "/readyz").status) == 200 }
+    var isReady: Bool { (try? admin("GET", path: "/readyz").status) == 200 }
 
     static func configuration(_ use: String, more: String = "") -> String {
         """
@@ -77,7 +82,7 @@ final class ServedGate: Sendable {
     }
 
     static func play(_ token: String, on connection: HTTPConnection) throws -> HTTPConnection.Response {
-        try connection.request("POST", "/v1/playback", body: "{\"media\":\"tnt\",\"token\":\"\(token)\"}")
+        try connection.request("POST", path: "/v1/playback", body: "{\"media\":\"tnt\",\"token\":\"\(token)\"}")
     }
 }
 

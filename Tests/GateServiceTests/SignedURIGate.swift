@@ -23,8 +23,8 @@ struct SignedURIGate: Sendable {
 
     /// Runs a gate, with changes of the printed text.
     static func with(
-        _ changes: [(String, String)] = [],
-        _ body: @escaping @Sendable (SignedURIGate) throws -> Void
+        changes: [(String, String)] = [],
+        body: @escaping @Sendable (SignedURIGate) throws -> Void
     ) async throws {
         let page = try String(contentsOfFile: repository + "/docs/uri-signing.md", encoding: .utf8)
         let yaml = try #require(page.components(separatedBy: "```yaml\n").dropFirst().first)
@@ -56,7 +56,7 @@ struct SignedURIGate: Sendable {
         return try TokenKey(secret: secret, id: KeyID("partner-1"), binding: binding)
     }
 
-    static func encryptionKey(_ secret: [UInt8] = encryptionSecret, _ name: String = "enc-1") throws -> EncryptionKey {
+    static func encryptionKey(of secret: [UInt8] = encryptionSecret, name: String = "enc-1") throws -> EncryptionKey {
         try EncryptionKey(secret: secret, id: KeyID(name), use: .a256kw)
     }
 
@@ -72,7 +72,7 @@ struct SignedURIGate: Sendable {
         let token = try gate.token(GateSample.claims(session: path))
         var body: Object = ["path": path, "token": token, "playbackID": "7f1c"]
         body["client"] = client
-        let answer = try post("/v1/playback", body)
+        let answer = try post("/v1/playback", body: body)
         try #require(answer.status == 200, "\(answer)")
         let grants = answer.json["grants"] as? [Object] ?? [answer.json["grant"] as? Object].compactMap { $0 }
         return Dictionary(grants.map { ($0["profile"] as? String ?? "", $0) }) { first, _ in first }
@@ -83,14 +83,14 @@ struct SignedURIGate: Sendable {
         try #require(try start(path, client: client)[profile]?["token"] as? String)
     }
 
-    func post(_ path: String, _ body: Object) throws -> HTTPConnection.Response {
-        try gate.post(path, String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self))
+    func post(_ path: String, body: Object) throws -> HTTPConnection.Response {
+        try gate.post(path, body: String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self))
     }
 
     /// Asks for a target of `cdn.example` as an edge does.
     func check(
         _ target: String,
-        _ token: String? = nil,
+        token: String? = nil,
         client: String? = nil,
         cookie: String? = nil,
         method: String = "GET",
@@ -112,14 +112,14 @@ struct SignedURIGate: Sendable {
         headers["Cookie"] = cookie.map { "URISigningPackage=\($0)" }
         return try HTTPConnection(gate.edge).request(
             "GET",
-            "/v1/check/\(nginx ? "nginx" : "forward")",
+            path: "/v1/check/\(nginx ? "nginx" : "forward")",
             headers: headers
         )
     }
 
     /// The code of the answer to a check.
-    func code(_ target: String, _ token: String? = nil, client: String? = nil) throws -> String {
-        try check(target, token, client: client).values("X-Playgate-Code").first ?? ""
+    func code(for target: String, token: String? = nil, client: String? = nil) throws -> String {
+        try check(target, token: token, client: client).values("X-Playgate-Code").first ?? ""
     }
 
     /// The claims of a token, verified by nobody.

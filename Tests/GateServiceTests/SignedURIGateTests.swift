@@ -16,7 +16,7 @@ import Testing
     {
         try await SignedURIGate.with { sample in
             let path = "/live/bound/master.m3u8"
-            let unbound = try sample.post("/v1/playback", ["path": path, "token": try sample.gate.token()])
+            let unbound = try sample.post("/v1/playback", body: ["path": path, "token": try sample.gate.token()])
             #expect(unbound.status == 403 && unbound.json["code"] as? String == "grant_context_missing", "\(unbound)")
             let token = try sample.token(path, client: Self.address, profile: "viewer")
             let claims = try SignedURIGate.claims(token)
@@ -34,12 +34,12 @@ import Testing
             ]
             for (client, code) in rows {
                 #expect(
-                    try sample.code("/live/bound/seg-1.m4s", token, client: client) == code,
+                    try sample.code(for: "/live/bound/seg-1.m4s", token: token, client: client) == code,
                     "\(client ?? "nobody")"
                 )
             }
             // The answer is for one player.
-            let answer = try sample.check("/live/bound/seg-1.m4s", token, client: Self.address)
+            let answer = try sample.check("/live/bound/seg-1.m4s", token: token, client: Self.address)
             #expect(answer.values("Cache-Control") == ["no-store"], "\(answer)")
         }
     }
@@ -49,22 +49,25 @@ import Testing
             let url = "https://cdn.example/partner/a.ts"
             let keys = [
                 ("granted", try SignedURIGate.encryptionKey()),
-                ("grant_address_mismatch", try SignedURIGate.encryptionKey(SignedURIGate.partnerSecret)),
-                ("grant_address_mismatch", try SignedURIGate.encryptionKey(SignedURIGate.encryptionSecret, "enc-2")),
+                ("grant_address_mismatch", try SignedURIGate.encryptionKey(of: SignedURIGate.partnerSecret)),
+                (
+                    "grant_address_mismatch",
+                    try SignedURIGate.encryptionKey(of: SignedURIGate.encryptionSecret, name: "enc-2")
+                ),
             ]
             for (code, key) in keys {
                 let text = try key.encrypt([UInt8]("203.0.113.0/24".utf8))
                 let token = try sample.partnerToken(#"{"iss":"partner","exp":%,"cdniip":"\#(text)"}"#)
-                #expect(try sample.code("/partner/a.ts", token, client: Self.address) == code)
+                #expect(try sample.code(for: "/partner/a.ts", token: token, client: Self.address) == code)
                 let explained = try sample.post(
                     "/v1/grants/verify",
-                    ["grant": token, "url": url, "client": Self.address]
+                    body: ["grant": token, "url": url, "client": Self.address]
                 )
                 #expect(explained.json["claim"] as? String == (code == "granted" ? nil : "cdniip"), "\(explained.body)")
             }
             for subject in ["in clear", "a.b.c.d.e"] {
                 let token = try sample.partnerToken(#"{"iss":"partner","exp":%,"sub":"\#(subject)"}"#)
-                #expect(try sample.code("/partner/a.ts", token) == "grant_subject_invalid")
+                #expect(try sample.code(for: "/partner/a.ts", token: token) == "grant_subject_invalid")
             }
         }
     }
@@ -73,30 +76,32 @@ import Testing
         try await SignedURIGate.with { sample in
             let token = try sample.token("/live/short/master.m3u8", profile: "short")
             #expect(token.split(separator: ".").count == 2)
-            #expect(try sample.code("/live/short/seg-1.m4s", token) == "granted")
-            #expect(try sample.code("/live/short/seg-1.m4s", token) == "granted", "from the cache")
+            #expect(try sample.code(for: "/live/short/seg-1.m4s", token: token) == "granted")
+            #expect(try sample.code(for: "/live/short/seg-1.m4s", token: token) == "granted", "from the cache")
             #expect(
-                try sample.code("/live/short/seg-1.m4s", String(token.dropLast(4)) + "AAAA")
+                try sample.code(for: "/live/short/seg-1.m4s", token: String(token.dropLast(4)) + "AAAA")
                     == "grant_signature_invalid"
             )
             sample.gate.now = sample.gate.now.advanced(byMilliseconds: 200_000)
-            let renewed = try sample.check("/live/short/seg-1.m4s", token)
+            let renewed = try sample.check("/live/short/seg-1.m4s", token: token)
             #expect(renewed.values("X-Playgate-Code") == ["renewed"])
             #expect(renewed.values("X-Playgate-Grant").first?.split(separator: ".").count == 2)
 
             let claims = #"{"iss":"partner","exp":%,"cdniuc":"regex:https://cdn.example/partner/"}"#
             let bare = try sample.partnerToken(claims, omitsHeader: true)
-            #expect(try sample.code("/partner/a.ts", bare) == "granted")
-            #expect(try sample.code("/partner/a.ts", try sample.partnerToken(claims)) == "granted")
+            #expect(try sample.code(for: "/partner/a.ts", token: bare) == "granted")
+            #expect(try sample.code(for: "/partner/a.ts", token: try sample.partnerToken(claims)) == "granted")
             // The header is the issuer's: it selects no key of another one, and no other key of this one.
             let other = try SignedURIGate.partnerKey(SignedURIGate.encryptionSecret)
             let forged = try other.signJWS([UInt8](#"{"iss":"partner"}"#.utf8), form: JWSForm(omitsHeader: true))
-            #expect(try sample.code("/partner/a.ts", forged) == "grant_signature_invalid")
+            #expect(try sample.code(for: "/partner/a.ts", token: forged) == "grant_signature_invalid")
         }
-        try await SignedURIGate.with([("      jwtHeader: eyJhbGciOiJIUzI1NiIsImtpZCI6InBhcnRuZXItMSJ9", "      ")]) {
+        try await SignedURIGate.with(changes: [
+            ("      jwtHeader: eyJhbGciOiJIUzI1NiIsImtpZCI6InBhcnRuZXItMSJ9", "      ")
+        ]) {
             sample in
             let bare = try sample.partnerToken(#"{"iss":"partner","exp":%}"#, omitsHeader: true)
-            #expect(try sample.code("/partner/a.ts", bare) != "granted")
+            #expect(try sample.code(for: "/partner/a.ts", token: bare) != "granted")
         }
     }
 
@@ -107,15 +112,15 @@ import Testing
             let token = try #require(file["token"] as? String)
             let container = try #require(try SignedURIGate.claims(token)["cdniuc"] as? String)
             #expect(container.hasPrefix("hash:sha-256;"))
-            #expect(try sample.code("/vod/film.mp4", token) == "granted")
+            #expect(try sample.code(for: "/vod/film.mp4", token: token) == "granted")
             for target in ["/vod/film.mp4?x=1", "/vod/other.mp4"] {
-                #expect(try sample.code(target, token) == "grant_uri_mismatch", "\(target)")
+                #expect(try sample.code(for: target, token: token) == "grant_uri_mismatch", "\(target)")
             }
             let folder = try sample.token("/live/tnt/master.m3u8", profile: "cdni")
             #expect(
                 try SignedURIGate.claims(folder)["cdniuc"] as? String == #"regex:^https://cdn\.example/live/tnt/.*$"#
             )
-            #expect(try sample.code("/live/tnt/720p/seg-1.m4s", folder) == "granted")
+            #expect(try sample.code(for: "/live/tnt/720p/seg-1.m4s", token: folder) == "granted")
             // The partner's patterns match a beginning, as its settings say; both containers are verified.
             let rows = [
                 ("regex:https://cdn.example/part", "granted"), ("regex:/partner/", "grant_uri_mismatch"),
@@ -124,12 +129,12 @@ import Testing
             ]
             for (text, code) in rows {
                 let token = try sample.partnerToken(#"{"iss":"partner","exp":%,"cdniuc":"\#(text)"}"#)
-                #expect(try sample.code("/partner/a.ts", token) == code, "\(text)")
+                #expect(try sample.code(for: "/partner/a.ts", token: token) == code, "\(text)")
             }
         }
-        try await SignedURIGate.with([("      match: start\n", "")]) { sample in
+        try await SignedURIGate.with(changes: [("      match: start\n", "")]) { sample in
             let token = try sample.partnerToken(#"{"iss":"partner","exp":%,"cdniuc":"regex:https://cdn.example/part"}"#)
-            #expect(try sample.code("/partner/a.ts", token) == "grant_uri_mismatch")
+            #expect(try sample.code(for: "/partner/a.ts", token: token) == "grant_uri_mismatch")
         }
     }
 
@@ -142,13 +147,19 @@ import Testing
         for (setting, payload, code) in rows {
             try await SignedURIGate.with { sample in
                 let token = try sample.partnerToken(payload)
-                #expect(try sample.code("/partner/a.ts", token) == "granted", "\(setting)")
-                #expect(try sample.code("/live/tnt/a.ts", token) == "grant_issuer_refused", "another's entry")
+                #expect(try sample.code(for: "/partner/a.ts", token: token) == "granted", "\(setting)")
+                #expect(
+                    try sample.code(for: "/live/tnt/a.ts", token: token) == "grant_issuer_refused",
+                    "another's entry"
+                )
                 let wrong = try sample.partnerToken(#"{"iss":"other","exp":%,"cdniuc":"regex:https://.*"}"#)
-                #expect(try sample.code("/partner/a.ts", wrong) == "grant_issuer_refused")
+                #expect(try sample.code(for: "/partner/a.ts", token: wrong) == "grant_issuer_refused")
             }
-            try await SignedURIGate.with([("      \(setting): false\n", "")]) { (sample) throws in
-                #expect(try sample.code("/partner/a.ts", try sample.partnerToken(payload)) == code, "\(setting)")
+            try await SignedURIGate.with(changes: [("      \(setting): false\n", "")]) { (sample) throws in
+                #expect(
+                    try sample.code(for: "/partner/a.ts", token: try sample.partnerToken(payload)) == code,
+                    "\(setting)"
+                )
             }
         }
     }
@@ -168,7 +179,10 @@ import Testing
                     ("RS384", "grant_algorithm_refused"),
                 ] {
                     let header = Base64.encodeURLSafe([UInt8](#"{"alg":"\#(other)","kid":"\#(id)"}"#.utf8))
-                    #expect(try sample.code("\(folder)a.ts", header + rest, client: Self.address) == code, "\(other)")
+                    #expect(
+                        try sample.code(for: "\(folder)a.ts", token: header + rest, client: Self.address) == code,
+                        "\(other)"
+                    )
                 }
             }
             let set = try sample.gate.get("/.well-known/jwks.json").json["keys"] as? [SignedURIGate.Object] ?? []

@@ -46,35 +46,37 @@ import URISigning
             #expect(SignedURILeniencyRow.all.count >= 60)
             for row in SignedURILeniencyRow.all {
                 let claims = row.claims.replacing("EXP", with: String(end)).replacing("HASH", with: digest)
-                let token = row.form(try Self.token("{\(claims)}", header: row.header, key))
+                let token = row.form(try Self.token(of: "{\(claims)}", header: row.header, by: key))
                 let target = PackageAttribute.standard.inQuery(token, of: row.target[...])
-                let (status, code) = (try server.get(target).status, Self.code(token, row.target, verifier))
+                let (status, code) = (
+                    try server.get(target).status, Self.code(for: token, at: row.target, by: verifier)
+                )
                 #expect(status == row.status, "\(row.name): \(status)")
                 #expect(code == row.code, "\(row.name): \(code ?? "accepted")")
             }
-            try Self.checkAlgorithms(server, key, end)
+            try Self.checkAlgorithms(of: server, key: key, end: end)
         }
     }
 
     /// Returns a token of any header and payload, by the key that the page prints.
-    private static func token(_ payload: String, header: String?, _ key: TokenKey) throws -> String {
+    private static func token(of payload: String, header: String?, by key: TokenKey) throws -> String {
         guard let header else { return try key.signJWS([UInt8](payload.utf8)) }
         let message = [header, payload].map { Base64.encodeURLSafe([UInt8]($0.utf8)) }.joined(separator: ".")
-        let mac = try HMACKey([UInt8](0...31), .sha256)
+        let mac = try HMACKey([UInt8](0...31), function: .sha256)
         let code = mac.code(of: MessagePieces(message.utf8.span))
         return "\(message).\(Base64.encodeURLSafe(try #require(code)))"
     }
 
     /// Returns the code here for a token with a target; `nil` if it is accepted.
-    private static func code(_ token: String, _ target: String, _ verifier: URISigningVerifier) -> String? {
+    private static func code(for token: String, at target: String, by verifier: URISigningVerifier) -> String? {
         guard let uri = RequestURI(target[...], scheme: .http, authority: "cdn.example") else {
             return SignedURILeniencyRow.pathRefused
         }
-        return verifier.verify(token.utf8.span, RequestFacts(uri: uri, method: "GET"), at: .now()).refusal?.code
+        return verifier.verify(token.utf8.span, for: RequestFacts(uri: uri, method: "GET"), at: .now()).refusal?.code
             .rawValue
     }
 
-    private static func checkAlgorithms(_ server: SigningTrafficServer, _ key: TokenKey, _ end: Int64) throws {
+    private static func checkAlgorithms(of server: SigningTrafficServer, key: TokenKey, end: Int64) throws {
         // A token without a key id may be by any key of the issuer; one with another id is refused.
         let bare = try TokenKey(
             secret: [UInt8](0...31),
@@ -97,12 +99,12 @@ import URISigning
             let token = try signer.signJWS([UInt8](payload.utf8))
             let target = PackageAttribute.standard.inQuery(token, of: "/live/tnt/a.ts")
             #expect(try server.get(target).status == status)
-            #expect(verifier.verify(token.utf8.span, facts, at: .now()).refusal?.code == code)
+            #expect(verifier.verify(token.utf8.span, for: facts, at: .now()).refusal?.code == code)
         }
         let none =
             "\(Base64.encodeURLSafe([UInt8](#"{"alg":"none","kid":"pg-2026-11"}"#.utf8))).\(Base64.encodeURLSafe([UInt8](payload.utf8)))."
         #expect(try server.get(PackageAttribute.standard.inQuery(none, of: "/live/tnt/a.ts")).status == 403)
-        #expect(verifier.verify(none.utf8.span, facts, at: .now()).refusal?.code == .algorithmRefused)
+        #expect(verifier.verify(none.utf8.span, for: facts, at: .now()).refusal?.code == .algorithmRefused)
     }
 
     /// The algorithms of asymmetric keys, with keys of this run: Traffic Server takes the algorithm from the token.
@@ -117,10 +119,10 @@ import URISigning
             let set = try KeySet([curve, pss]).publishedJWKSet
             let list = try #require(set.firstRange(of: "[")).lowerBound
             let signing = try SigningTrafficServer.block("json")
-            let place = try #require(signing.firstRange(of: "\"keys\":["))
+            let range = try #require(signing.firstRange(of: "\"keys\":["))
             let keys = String(set[list...].dropFirst().dropLast(2)).replacing(",\"use\":\"sig\"", with: "")
             let server = try SigningTrafficServer(
-                signing: signing.replacingCharacters(in: place, with: "\"keys\":[\(keys),")
+                signing: signing.replacingCharacters(in: range, with: "\"keys\":[\(keys),")
             )
             let verifier = URISigningVerifier(
                 keys: try KeySet([curve, pss]),
@@ -135,7 +137,7 @@ import URISigning
             )
             for (key, code) in [(curve, nil), (pss, nil), (pkcs1, GrantCode.algorithmRefused)] {
                 let token = try URISigningIssuer(key: key).issue(claims).token
-                #expect(verifier.verify(token.utf8.span, facts, at: .now()).refusal?.code == code, "\(key)")
+                #expect(verifier.verify(token.utf8.span, for: facts, at: .now()).refusal?.code == code, "\(key)")
                 for carrier in [
                     PackageAttribute.standard.inQuery(token, of: "/live/tnt/a.ts"),
                     "/live/tnt;URISigningPackage=\(token)/a.ts",

@@ -21,9 +21,9 @@ import Testing
             let token = try sample.token(Self.manifest, profile: "query")
             let claims = try SignedURIGate.claims(token)
             #expect(claims["cdnistt"] as? Int == 2 && claims["cdniets"] as? Int == 300 && claims["cdnistd"] == nil)
-            #expect(try sample.check(Self.manifest, token).status == 200)
+            #expect(try sample.check(Self.manifest, token: token).status == 200)
             sample.gate.now = sample.gate.now.advanced(byMilliseconds: 200_000)
-            let answer = try sample.check(Self.manifest + "?x=1", token)
+            let answer = try sample.check(Self.manifest + "?x=1", token: token)
             #expect(answer.status == 302 && answer.values("X-Playgate-Code") == ["renewed"], "\(answer)")
             #expect(answer.values("Cache-Control") == ["no-store"] && answer.values("Set-Cookie").isEmpty)
             #expect(answer.values("Content-Length") == ["0"])
@@ -33,12 +33,12 @@ import Testing
             #expect(try sample.check(location).values("X-Playgate-Code") == ["granted"])
             let both = try sample.check(location, cookie: token)
             #expect(both.status == 200 && both.values("X-Playgate-Code") == ["granted"], "\(both)")
-            let again = try Self.location(try sample.check(Self.manifest + "?x=1", token))
+            let again = try Self.location(try sample.check(Self.manifest + "?x=1", token: token))
             #expect(again == location, "parallel requests get one token")
             let metric = "playgate_edge_requests_total{edge=\"forward\",status=\"302\"}"
             #expect(try sample.gate.metric(metric) == 2)
             sample.gate.now = sample.gate.now.advanced(byMilliseconds: 150_000)
-            #expect(try sample.check(Self.manifest, token).values("X-Playgate-Code") == ["grant_expired"])
+            #expect(try sample.check(Self.manifest, token: token).values("X-Playgate-Code") == ["grant_expired"])
             #expect(try sample.check(location).values("X-Playgate-Code") == ["renewed"])
         }
     }
@@ -48,32 +48,32 @@ import Testing
             let token = try sample.token(Self.manifest, profile: "query")
             sample.gate.now = sample.gate.now.advanced(byMilliseconds: 200_000)
             let answers = [
-                try sample.check("/live/query/seg-1.m4s", token), try sample.check(Self.manifest, cookie: token),
-                try sample.check(Self.manifest, token, nginx: true),
+                try sample.check("/live/query/seg-1.m4s", token: token), try sample.check(Self.manifest, cookie: token),
+                try sample.check(Self.manifest, token: token, nginx: true),
                 try sample.check(Self.manifest, cookie: token, nginx: true),
             ]
             for answer in answers {
                 #expect(answer.status == 200 && answer.values("X-Playgate-Code") == ["granted"], "\(answer)")
                 #expect(answer.values("Location").isEmpty && answer.values("X-Playgate-Grant").isEmpty)
             }
-            #expect(try sample.check(Self.manifest, token, method: "POST").status == 403)
-            #expect(try sample.check(Self.manifest, token, method: "HEAD").status == 302)
+            #expect(try sample.check(Self.manifest, token: token, method: "POST").status == 403)
+            #expect(try sample.check(Self.manifest, token: token, method: "HEAD").status == 302)
             // A backend renews for such edges.
-            let renewed = try sample.post("/v1/grants/renew", ["grant": token])
+            let renewed = try sample.post("/v1/grants/renew", body: ["grant": token])
             let grant = try #require(renewed.json["grant"] as? SignedURIGate.Object, "\(renewed)")
             let fresh = try #require(grant["token"] as? String)
             #expect(fresh != token && grant["profile"] as? String == "query")
-            #expect(try sample.code("/live/query/seg-1.m4s", fresh) == "granted")
+            #expect(try sample.code(for: "/live/query/seg-1.m4s", token: fresh) == "granted")
             // Two slashes at the start would name a host.
             for target in ["//evil.example/live/query/a.m3u8", "/\\evil.example/a.m3u8"] {
-                let answer = try sample.check(target, token)
+                let answer = try sample.check(target, token: token)
                 #expect(answer.status == 403 && answer.values("Location").isEmpty, "\(target)")
             }
         }
-        try await SignedURIGate.with([("  redirects: [forward]\n", "")]) { sample in
+        try await SignedURIGate.with(changes: [("  redirects: [forward]\n", "")]) { sample in
             let token = try sample.token(Self.manifest, profile: "query")
             sample.gate.now = sample.gate.now.advanced(byMilliseconds: 200_000)
-            #expect(try sample.check(Self.manifest, token).status == 200)
+            #expect(try sample.check(Self.manifest, token: token).status == 200)
         }
     }
 
@@ -81,7 +81,7 @@ import Testing
         try await SignedURIGate.with { sample in
             let token = try sample.token("/live/tnt/master.m3u8", profile: "cdni")
             let url = "https://cdn.example/live/tnt/a.m3u8?x=1&URISigningPackage=\(token)"
-            let answer = try sample.post("/v1/grants/redirect", ["url": url, "profile": "dcdn"])
+            let answer = try sample.post("/v1/grants/redirect", body: ["url": url, "profile": "dcdn"])
             #expect(answer.status == 200, "\(answer)")
             let made = try #require(answer.json["token"] as? String)
             #expect(
@@ -101,9 +101,9 @@ import Testing
             #expect(old["pgf"] as? String == "cdni" && new["pgf"] as? String == "dcdn")
             #expect(try UnverifiedJWS(made.utf8.span).keyID == KeyID("ec-1"))
             // It is for the other network alone.
-            #expect(try sample.code("/live/tnt/a.m3u8", made) == "grant_audience_mismatch")
+            #expect(try sample.code(for: "/live/tnt/a.m3u8", token: made) == "grant_audience_mismatch")
             let cookie = ["url": "https://cdn.example/live/tnt/a.m3u8", "grant": token, "profile": "dcdn"]
-            #expect(try sample.post("/v1/grants/redirect", cookie).status == 200)
+            #expect(try sample.post("/v1/grants/redirect", body: cookie).status == 200)
         }
     }
 
@@ -122,14 +122,14 @@ import Testing
                 ("https://cdn.example/live/tnt/a;b/a.m3u8", "dcdn", 400, "invalid_request"),
             ]
             for row in rows {
-                let answer = try sample.post("/v1/grants/redirect", ["url": row.url, "profile": row.profile])
+                let answer = try sample.post("/v1/grants/redirect", body: ["url": row.url, "profile": row.profile])
                 #expect(answer.status == row.status && answer.json["code"] as? String == row.code, "\(row): \(answer)")
             }
             let revocation: SignedURIGate.Object = [
                 "playback": try #require(try sample.start("/live/tnt/master.m3u8")["cdni"]?["session"] as? String)
             ]
-            #expect(try sample.post("/v1/revocations", revocation).status < 300)
-            let revoked = try sample.post("/v1/grants/redirect", ["url": good, "profile": "dcdn"])
+            #expect(try sample.post("/v1/revocations", body: revocation).status < 300)
+            let revoked = try sample.post("/v1/grants/redirect", body: ["url": good, "profile": "dcdn"])
             #expect(revoked.json["code"] as? String == "grant_revoked", "\(revoked)")
         }
     }
@@ -143,17 +143,17 @@ import Testing
                     + "scheme: http, cookie: { sameSite: Lax } }\n    partner: {"
             ),
         ]
-        try await SignedURIGate.with(changes) { sample in
+        try await SignedURIGate.with(changes: changes) { sample in
             let token = try sample.partnerToken(#"{"iss":"partner","exp":%,"jti":"once","cdniuc":"regex:https://.*"}"#)
             let url = "https://cdn.example/partner/a.ts?URISigningPackage=\(token)"
-            let down = try sample.post("/v1/grants/redirect", ["url": url, "profile": "plain"])
+            let down = try sample.post("/v1/grants/redirect", body: ["url": url, "profile": "plain"])
             #expect(down.status == 422 && down.json["code"] as? String == "url_not_signed", "\(down)")
             #expect(down.json["details"] as? String == "grant_redirect_insecure")
-            let first = try sample.post("/v1/grants/redirect", ["url": url, "profile": "dcdn"])
+            let first = try sample.post("/v1/grants/redirect", body: ["url": url, "profile": "dcdn"])
             let claims = try SignedURIGate.claims(try #require(first.json["token"] as? String, "\(first)"))
             #expect(claims["jti"] as? String == "once" && claims["iss"] as? String == "playgate")
             #expect((claims["cdniuc"] as? String)?.hasPrefix("hash:sha-256;") ?? false, "\(claims)")
-            let second = try sample.post("/v1/grants/redirect", ["url": url, "profile": "dcdn"])
+            let second = try sample.post("/v1/grants/redirect", body: ["url": url, "profile": "dcdn"])
             #expect(second.json["code"] as? String == "grant_replayed", "\(second)")
         }
     }
@@ -175,7 +175,7 @@ import Testing
                 ),
             ]
             for row in rows {
-                _ = try sample.check(row.path, row.token)
+                _ = try sample.check(row.path, token: row.token)
                 let line = try #require(try sample.gate.log("\"path\":\"\(row.path)\"").first, "\(row.path)")
                 let fields = "\"s-uri-signing\":\"\(row.status)\",\"s-uri-signing-deny-reason\":\"\(row.reason)\""
                 #expect(line.contains(fields), "\(line)")

@@ -30,7 +30,7 @@ import URISigning
         return claims
     }
 
-    private static func issue(_ key: TokenKey, _ change: (inout URISigningClaims) -> Void = { _ in }) throws -> String {
+    private static func issue(by key: TokenKey, change: (inout URISigningClaims) -> Void = { _ in }) throws -> String {
         var claims = claims()
         change(&claims)
         return try URISigningIssuer(key: key).issue(claims).token
@@ -54,7 +54,7 @@ import URISigning
             let key = try Self.printedKey()
             let server = try SigningTrafficServer()
             let verifier = try Self.verifier([key])
-            let token = try Self.issue(key)
+            let token = try Self.issue(by: key)
             let good = "/live/tnt/a.ts"
             let rows: [(target: String, cookie: String?, status: Int)] = [
                 (Self.attribute.inQuery(token, of: good[...]), nil, 200),
@@ -72,19 +72,19 @@ import URISigning
                 guard row.status == 200, !row.target.contains("crossdomain") else { continue }
                 // The origin never sees the token, and the same request passes here.
                 #expect(!response.body.prefix { $0 != "\n" }.contains(token), "\(response.body)")
-                let shown = Self.attribute.cut(row.target[...]).packages.first ?? token[...]
-                let verdict = verifier.verify(shown.utf8.span, try Self.facts(row.target), at: .now())
+                let presented = Self.attribute.cut(row.target[...]).packages.first ?? token[...]
+                let verdict = verifier.verify(presented.utf8.span, for: try Self.facts(row.target), at: .now())
                 #expect(verdict.isAllowed, "\(row.target): \(verdict)")
             }
             let refused = [
-                try Self.issue(key) { $0.audience = ["other"] },
-                try Self.issue(key) { $0.expires = Timestamp.now().advanced(byMilliseconds: -1000) },
-                try Self.issue(key) { $0.notBefore = Timestamp.now().advanced(byMilliseconds: 60_000) },
+                try Self.issue(by: key) { $0.audience = ["other"] },
+                try Self.issue(by: key) { $0.expires = Timestamp.now().advanced(byMilliseconds: -1000) },
+                try Self.issue(by: key) { $0.notBefore = Timestamp.now().advanced(byMilliseconds: 60_000) },
             ]
             for token in refused {
                 let target = Self.attribute.inQuery(token, of: good[...])
                 #expect(try server.get(target).status == 403)
-                #expect(!verifier.verify(token.utf8.span, try Self.facts(target), at: .now()).isAllowed)
+                #expect(!verifier.verify(token.utf8.span, for: try Self.facts(target), at: .now()).isAllowed)
             }
         }
     }
@@ -94,14 +94,14 @@ import URISigning
             let key = try Self.printedKey()
             let server = try SigningTrafficServer()
             let verifier = try Self.verifier([key])
-            let token = [UInt8](try Self.issue(key).utf8)
-            for place in stride(from: 0, to: token.count, by: 9) {
+            let token = [UInt8](try Self.issue(by: key).utf8)
+            for index in stride(from: 0, to: token.count, by: 9) {
                 var changed = token
-                changed[place] = changed[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+                changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
                 let text = String(decoding: changed, as: UTF8.self)
                 let target = Self.attribute.inQuery(text, of: "/live/tnt/a.ts")
-                #expect(try server.get(target).status == 403, "\(place)")
-                #expect(!verifier.verify(changed.span, try Self.facts(target), at: .now()).isAllowed, "\(place)")
+                #expect(try server.get(target).status == 403, "\(index)")
+                #expect(!verifier.verify(changed.span, for: try Self.facts(target), at: .now()).isAllowed, "\(index)")
             }
         }
     }
@@ -110,7 +110,7 @@ import URISigning
         try await onThread {
             let key = try Self.printedKey()
             let server = try SigningTrafficServer()
-            let token = try Self.issue(key) { $0.renewal = URISigningRenewal(.cookie, life: 600, depth: 1) }
+            let token = try Self.issue(by: key) { $0.renewal = URISigningRenewal(.cookie, life: 600, depth: 1) }
             let response = try server.get(Self.attribute.inQuery(token, of: "/live/tnt/a.ts"))
             let line = try #require(response.values("Set-Cookie").first, "\(response.fields)")
             #expect(line.hasPrefix("URISigningPackage=") && line.contains("Path=/live"), "\(line)")
@@ -119,7 +119,7 @@ import URISigning
             #expect(payload.contains(".0"), "the times are floats: \(payload)")
             let verifier = try Self.verifier([key])
             #expect(
-                verifier.verify(renewed.utf8.span, try Self.facts("/live/tnt/b.ts"), at: .now()).isAllowed,
+                verifier.verify(renewed.utf8.span, for: try Self.facts("/live/tnt/b.ts"), at: .now()).isAllowed,
                 "\(payload)"
             )
             guard case .authentic(let grant) = verifier.authenticate(renewed.utf8.span, at: .now()) else {

@@ -32,7 +32,7 @@ final class SigningTrafficServer {
         let executable = try #require(EdgeProxy.trafficserver.executable)
         let port = try RunningEdge.freePort()
         let server = try Self.configure(folder, port: port, origin: origin.port, signing: signing)
-        let program = try Program(executable, server.arguments, log: folder.file("trafficserver.log"))
+        let program = try Program(executable, arguments: server.arguments, log: folder.file("trafficserver.log"))
         (self.program, address) = (program, "127.0.0.1:\(port)")
         #expect(eventually { server.isInitialized || !program.isRunning })
         #expect(program.isRunning, "\(program.output)\(TrafficServerFolder.diagnostics(in: folder))")
@@ -46,7 +46,7 @@ final class SigningTrafficServer {
     /// Requests a target of the host, and returns the response.
     func get(_ target: String, cookie: String? = nil) throws -> HTTPConnection.Response {
         let headers = cookie.map { ["Cookie": $0] } ?? [:]
-        return try HTTPConnection(address).request("GET", target, headers: headers, host: Self.host)
+        return try HTTPConnection(address).request("GET", path: target, headers: headers, host: Self.host)
     }
 
     /// The block of the page that is marked as `kind`.
@@ -63,17 +63,17 @@ final class SigningTrafficServer {
         origin: Int,
         signing: String?
     ) throws -> TrafficServerFolder {
-        let server = try TrafficServerFolder(folder, "trafficserver-\(port)")
+        let server = try TrafficServerFolder(in: folder, name: "trafficserver-\(port)")
         let remap = try block("remap")
         try #require(remap.contains("http://127.0.0.1:8089/"))
-        try server.write("remap.config", remap.replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)"))
-        try server.write("uri.json", try signing ?? block("json"))
+        try server.write("remap.config", contents: remap.replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)"))
+        try server.write("uri.json", contents: try signing ?? block("json"))
         let records = """
             CONFIG proxy.config.http.server_ports STRING \(port):ip-in=127.0.0.1
             CONFIG proxy.config.http.cache.http INT 0
 
             """
-        try server.write("records.config", records + TrafficServerFolder.records)
+        try server.write("records.config", contents: records + TrafficServerFolder.records)
         return server
     }
 }

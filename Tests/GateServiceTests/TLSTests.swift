@@ -7,20 +7,20 @@ import Testing
 
 // Certificates of the openssl command line, with curl as the client.
 @Suite struct `TLS` {
-    private static func run(_ program: String, _ arguments: [String]) throws -> String {
+    private static func run(_ program: String, arguments: [String]) throws -> String {
         guard let path = Program.installed(program) else {
             Issue.record("\(program) is not installed; run scripts/setup test")
             return ""
         }
-        let run = try CommandRun(path, arguments)
+        let run = try CommandRun(path, arguments: arguments)
         return run.output + run.error
     }
 
     /// Creates a certificate for localhost that signs itself, and its key.
-    private static func create(_ name: String, _ subject: String, in folder: TemporaryFolder) throws {
+    private static func create(_ name: String, subject: String, in folder: TemporaryFolder) throws {
         _ = try run(
             "openssl",
-            [
+            arguments: [
                 "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", subject, "-addext",
                 "subjectAltName=DNS:localhost", "-keyout", folder.file("\(name).key"), "-out",
                 folder.file("\(name).pem"),
@@ -31,18 +31,18 @@ import Testing
     /// Creates a server's certificate, and a client's certificate with its authority.
     private static func certificates() throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
-        try create("server", "/CN=localhost", in: folder)
-        try create("authority", "/CN=authority", in: folder)
+        try create("server", subject: "/CN=localhost", in: folder)
+        try create("authority", subject: "/CN=authority", in: folder)
         _ = try run(
             "openssl",
-            [
+            arguments: [
                 "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=backend", "-keyout", folder.file("client.key"),
                 "-out", folder.file("client.csr"),
             ]
         )
         _ = try run(
             "openssl",
-            [
+            arguments: [
                 "x509", "-req", "-in", folder.file("client.csr"), "-CA", folder.file("authority.pem"), "-CAkey",
                 folder.file("authority.key"), "-CAcreateserial", "-days", "2", "-out", folder.file("client.pem"),
             ]
@@ -54,7 +54,7 @@ import Testing
     private static func fingerprint(_ folder: TemporaryFolder) throws -> String {
         let printed = try run(
             "openssl",
-            ["x509", "-in", folder.file("client.pem"), "-noout", "-fingerprint", "-sha256"]
+            arguments: ["x509", "-in", folder.file("client.pem"), "-noout", "-fingerprint", "-sha256"]
         )
         return try #require(printed.split(separator: "=").last).filter { !$0.isNewline }
     }
@@ -73,9 +73,9 @@ import Testing
                 with: "admin: { listen: \"127.0.0.1:0\", \(Self.tls(folder)) }"
             )
         try await RunningGate.with(configuration) { gate in
-            let run = try `playgate health`.ask(folder, gate.admin, more: ", \(Self.tls(folder))")
+            let run = try `playgate health`.ask(in: folder, at: gate.admin, more: ", \(Self.tls(folder))")
             #expect(run.status == 0, "\(run.error)")
-            #expect(try `playgate health`.ask(folder, gate.admin).status == 2)
+            #expect(try `playgate health`.ask(in: folder, at: gate.admin).status == 2)
         }
     }
 
@@ -98,8 +98,11 @@ import Testing
 
     /// Returns the subject of the certificate that a listener shows.
     private static func subject(at address: String) throws -> String {
-        let shown = try run("openssl", ["s_client", "-connect", address, "-alpn", "h2,http/1.1", "-showcerts"])
-        return String(shown.split(separator: "\n").first { $0.hasPrefix("subject=") } ?? "")
+        let output = try run(
+            "openssl",
+            arguments: ["s_client", "-connect", address, "-alpn", "h2,http/1.1", "-showcerts"]
+        )
+        return String(output.split(separator: "\n").first { $0.hasPrefix("subject=") } ?? "")
     }
 
     @Test func `has the new certificate after a reload, and the old one while the new one is broken`() async throws {
@@ -110,20 +113,20 @@ import Testing
                     "-s", "-o", "/dev/null", "-w", "%{http_code}", "--noproxy", "*", "-k", "-X", "POST", "-H",
                     "X-Playgate-Request: test", "https://\(gate.admin)/reload",
                 ]
-                return Int(try Self.run("curl", arguments)) ?? 0
+                return Int(try Self.run("curl", arguments: arguments)) ?? 0
             }
             let listeners = [gate.admin, gate.grpc] + gate.edges + gate.offloads
             for address in listeners { #expect(try Self.subject(at: address) == "subject=CN = localhost") }
-            try Self.create("next", "/CN=next", in: folder)
+            try Self.create("next", subject: "/CN=next", in: folder)
             let (certificate, key) = (try folder.bytes("next.pem"), try folder.bytes("next.key"))
             // A file that is cut off, and a certificate without its key.
             for broken in [[UInt8](certificate.prefix(100)), certificate] {
-                try folder.write("server.pem", broken)
+                try folder.write("server.pem", contents: broken)
                 #expect(try reload() == 422)
                 for address in listeners { #expect(try Self.subject(at: address) == "subject=CN = localhost") }
             }
             #expect(try gate.log("no certificate can be read").first?.contains(folder.file("server.pem")) ?? false)
-            try folder.write("server.key", key)
+            try folder.write("server.key", contents: key)
             #expect(try reload() == 200)
             for address in listeners { #expect(try Self.subject(at: address) == "subject=CN = next") }
         }
@@ -151,7 +154,7 @@ import Testing
                     "localhost:\(port):\(address)", "-H", "X-Forwarded-Uri: /live/tnt/a?token=\(token)", "-H",
                     "X-Forwarded-Method: GET", "https://localhost:\(port)/v1/check/forward",
                 ]
-                return try Self.run("curl", base + more)
+                return try Self.run("curl", arguments: base + more)
             }
             #expect(try check([]).contains("X-Playgate-Code: peer_not_trusted"))
             // Signed by a trusted authority, but not on the allow-list.
@@ -188,7 +191,7 @@ import Testing
                 let options = [
                     "--http2", "--cacert", folder.file("server.pem"), "--resolve", "localhost:\(port):127.0.0.1",
                 ]
-                return try GRPCCall("localhost:\(port)", message, options: options + more, scheme: "https")
+                return try GRPCCall(to: "localhost:\(port)", message: message, options: options + more, scheme: "https")
             }
             #expect(try check([]).decision()?.body == "peer_not_trusted\n")
             let authority = ["--cert", folder.file("authority.pem"), "--key", folder.file("authority.key")]
@@ -197,7 +200,7 @@ import Testing
             #expect(try check(client).decision()?.body == "unknown_media\n")
             // Without HTTP/2, and without TLS, there is no answer.
             #expect(try check(client + ["--http1.1"]).status == nil)
-            #expect(try GRPCCall(gate.grpc, message).status == nil)
+            #expect(try GRPCCall(to: gate.grpc, message: message).status == nil)
         }
     }
 
@@ -216,7 +219,7 @@ import Testing
                     "-s", "--cacert", folder.file("server.pem"), "--resolve", "localhost:\(port):127.0.0.1",
                     "https://localhost:\(port)\(path)",
                 ]
-                return try Self.run("curl", base + more)
+                return try Self.run("curl", arguments: base + more)
             }
             let client = ["--cert", folder.file("client.pem"), "--key", folder.file("client.key")]
             #expect(try curl("/v1/catalogue/tnt", client).contains("\"resource\":\"TNT\""))

@@ -12,11 +12,11 @@ import Testing
         let socket = "unix:\(folder.file("admin.sock"))"
         let configuration = RunningGate.configuration()
             .replacing("admin: { listen: \"127.0.0.1:0\" }", with: "admin: { listen: \"\(socket)\" }")
-        let file = try folder.write("asked.yaml", "admin: { listen: \"\(socket)\" }\n")
+        let file = try folder.write("asked.yaml", contents: "admin: { listen: \"\(socket)\" }\n")
         try await RunningGate.with(configuration) { gate in
             let top = try Program(
                 Program.built("playgate"),
-                ["top", "--config", file, "--json", "--interval", "200ms"],
+                arguments: ["top", "--config", file, "--json", "--interval", "200ms"],
                 log: folder.file("top.log")
             )
             func lines() -> [[String: Any]] {
@@ -46,15 +46,18 @@ import Testing
 
             let table = try CommandRun(
                 Program.built("playgate"),
-                ["top", "--config", file, "--interval", "100ms", "--count", "1"]
+                arguments: ["top", "--config", file, "--interval", "100ms", "--count", "1"]
             )
             #expect(table.status == 0 && table.output.contains("no decisions in this interval"), "\(table)")
             #expect(table.output.contains("keys       signer ") && !table.output.contains("\u{1B}"))
         }
-        let away = try CommandRun(Program.built("playgate"), ["top", "--config", file, "--count", "1", "--json"])
+        let away = try CommandRun(
+            Program.built("playgate"),
+            arguments: ["top", "--config", file, "--count", "1", "--json"]
+        )
         #expect(away.status == 2 && away.output.contains("\"error\":\"gate_unreachable\""))
-        #expect(try CommandRun(Program.built("playgate"), ["top", "--interval", "1ms"]).status == 64)
-        #expect(try CommandRun(Program.built("playgate"), ["top", "--count", "0"]).status == 64)
+        #expect(try CommandRun(Program.built("playgate"), arguments: ["top", "--interval", "1ms"]).status == 64)
+        #expect(try CommandRun(Program.built("playgate"), arguments: ["top", "--count", "0"]).status == 64)
     }
 
     @Test func `takes the difference of two samples`() {

@@ -58,7 +58,7 @@ extension Trait where Self == ConditionTrait {
         let packages = messages.replacing("/opentelemetry/proto/trace/v1/trace_pb2.py", with: "")
         let run = try CommandRun(
             try #require(Program.installed("env")),
-            ["PYTHONPATH=\(packages)", python, "\(repository)/Tests/GateServiceTests/Oracles/otlp.py"],
+            arguments: ["PYTHONPATH=\(packages)", python, "\(repository)/Tests/GateServiceTests/Oracles/otlp.py"],
             input: [UInt8](bodies.joined(separator: "\n").utf8)
         )
         try #require(run.status == 0, "\(run.error)")
@@ -97,13 +97,13 @@ extension Trait where Self == ConditionTrait {
     }
 
     /// The spans with a result, as the gate counts them.
-    private static func count(_ gate: RunningGate, _ result: String) throws -> Int {
+    private static func count(by gate: RunningGate, result: String) throws -> Int {
         Int(try gate.metric("playgate_spans_total{result=\"\(result)\"}") ?? -1)
     }
 
-    private static func check(_ gate: RunningGate, _ target: String, parent: String) throws -> Int {
+    private static func check(by gate: RunningGate, target: String, parent: String) throws -> Int {
         let headers = ["X-Original-URI": target, "X-Original-Method": "GET", "traceparent": parent]
-        return try HTTPConnection(gate.edge).request("GET", "/v1/check/nginx", headers: headers).status
+        return try HTTPConnection(gate.edge).request("GET", path: "/v1/check/nginx", headers: headers).status
     }
 
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
@@ -121,15 +121,17 @@ extension Trait where Self == ConditionTrait {
             let token = try gate.token()
             #expect(try gate.play(token: token, headers: ["traceparent": Self.parent]).status == 200)
             #expect(try gate.play(token: token).status == 403)
-            #expect(try Self.check(gate, "/live/seg/1?token=\(token)&user=alice", parent: Self.parent) == 200)
-            #expect(try Self.check(gate, "", parent: Self.parent) == 403)
-            try #require(try eventually { try Self.count(gate, "sent") == 4 })
+            #expect(
+                try Self.check(by: gate, target: "/live/seg/1?token=\(token)&user=alice", parent: Self.parent) == 200
+            )
+            #expect(try Self.check(by: gate, target: "", parent: Self.parent) == 403)
+            try #require(try eventually { try Self.count(by: gate, result: "sent") == 4 })
             let requests = collector.heads
             #expect(requests.allSatisfy { $0.method == .POST && $0.uri == "/v1/traces" })
             #expect(requests.allSatisfy { $0.headers["content-type"] == ["application/json"] })
             #expect(requests.allSatisfy { $0.headers["authorization"] == [secret] })
             let (bodies, log) = (collector.bodies, try gate.folder.text("log"))
-            for text in bodies + [log, try gate.admin("GET", "/config").body] {
+            for text in bodies + [log, try gate.admin("GET", path: "/config").body] {
                 #expect(!text.contains("s3cr3t") && !text.contains(token.prefix(40)) && !text.contains("alice"))
                 #expect(!text.contains(GateSample.claims().userSessionGUID))
             }
@@ -139,9 +141,9 @@ extension Trait where Self == ConditionTrait {
             #expect(spans.allSatisfy { $0.kind == "SPAN_KIND_SERVER" })
             #expect(spans.allSatisfy { $0.resource["service.name"]?.text == "gate-eu" })
             #expect(spans.allSatisfy { $0.start == gate.now.millisecondsSince1970 * 1_000_000 })
-            for place in [0, 2, 3] {
-                #expect(spans[place].trace == Self.trace && spans[place].parent == "b7ad6b7169203331")
-                #expect(spans[place].flags == 0x301)
+            for index in [0, 2, 3] {
+                #expect(spans[index].trace == Self.trace && spans[index].parent == "b7ad6b7169203331")
+                #expect(spans[index].flags == 0x301)
             }
             #expect(spans[1].parent.isEmpty && spans[1].flags == 0x101 && log.contains(spans[1].trace))
             #expect(spans.map(\.name) == ["playback", "playback", "check", "check"])
@@ -163,7 +165,7 @@ extension Trait where Self == ConditionTrait {
                 #expect(try gate.play("trailer", headers: ["traceparent": String(parent)]).status == 200)
             }
             #expect(try gate.play("trailer", headers: ["traceparent": Self.parent]).status == 200)
-            try #require(try eventually { try Self.count(gate, "sent") == 1 })
+            try #require(try eventually { try Self.count(by: gate, result: "sent") == 1 })
             #expect(try Self.spans(collector.bodies).map(\.trace) == [Self.trace])
         }
     }
@@ -187,8 +189,8 @@ extension Trait where Self == ConditionTrait {
             for _ in 0..<10 { #expect(try gate.play("trailer").status == 200) }
             gate.now = gate.now.adding(seconds: 1)
             for _ in 0..<10 { #expect(try gate.play("trailer").status == 200) }
-            try #require(try eventually { try Self.count(gate, "sent") == 6 })
-            #expect(try Self.count(gate, "dropped") == 14)
+            try #require(try eventually { try Self.count(by: gate, result: "sent") == 6 })
+            #expect(try Self.count(by: gate, result: "dropped") == 14)
         }
     }
 
@@ -217,12 +219,18 @@ extension Trait where Self == ConditionTrait {
         }
         try await RunningGate.with(try Self.configuration(collector)) { (gate) throws in
             #expect(try gate.play("trailer").status == 200)
-            try #require(try eventually { try Self.count(gate, "sent") + Self.count(gate, "refused") == 1 })
-            #expect(try Self.count(gate, "sent") == sent && Self.count(gate, "refused") == refused)
+            try #require(
+                try eventually {
+                    try Self.count(by: gate, result: "sent") + Self.count(by: gate, result: "refused") == 1
+                }
+            )
+            #expect(
+                try Self.count(by: gate, result: "sent") == sent && Self.count(by: gate, result: "refused") == refused
+            )
             #expect(collector.bodies.count == requests && Set(collector.bodies).count == 1)
             // One more, whose answer is good.
             #expect(try gate.play("trailer").status == 200)
-            try #require(try eventually { try Self.count(gate, "sent") == sent + 1 })
+            try #require(try eventually { try Self.count(by: gate, result: "sent") == sent + 1 })
             let lines = refused + requests > 1 ? 1 : 0
             #expect(try gate.log("spans are not taken", count: lines).count == lines)
             #expect(try gate.log("spans are taken again", count: lines).count == lines)
@@ -239,10 +247,12 @@ extension Trait where Self == ConditionTrait {
             let connection = try gate.connect()
             for number in 0..<DecisionTracer.capacity + 1500 {
                 if number % 4000 == 0 { gate.now = gate.now.adding(seconds: 1) }
-                #expect(try connection.request("POST", "/v1/playback", body: "{\"media\":\"trailer\"}").status == 200)
+                #expect(
+                    try connection.request("POST", path: "/v1/playback", body: "{\"media\":\"trailer\"}").status == 200
+                )
             }
             // A batch is on its way; the others fill the buffer.
-            let dropped = try Self.count(gate, "dropped")
+            let dropped = try Self.count(by: gate, result: "dropped")
             #expect(988...1500 ~= dropped, "\(dropped)")
         }
     }
@@ -251,8 +261,8 @@ extension Trait where Self == ConditionTrait {
         let collector = try ScriptedOrigin(Self.accepting)
         let folder = try TemporaryFolder()
         let gate = try ServedGate(
-            folder,
-            ServedGate.configuration("{ store: memory }", more: try Self.section(collector))
+            in: folder,
+            configuration: ServedGate.configuration("{ store: memory }", more: try Self.section(collector))
         )
         let token = try GateSample.current.get().issuer.issue(GateSample.claims(), at: .now()).serialized
         #expect(try ServedGate.play(token, on: HTTPConnection(gate.api)).status == 200)
@@ -272,8 +282,8 @@ extension Trait where Self == ConditionTrait {
             replacing: [line: ""]
         ) { (gate, proxy) throws in
             let token = try gate.token()
-            #expect(try proxy.get("/live/seg/1?token=\(token)", ["traceparent": Self.parent]).status == 200)
-            try #require(try eventually { try Self.count(gate, "sent") == 1 })
+            #expect(try proxy.get("/live/seg/1?token=\(token)", headers: ["traceparent": Self.parent]).status == 200)
+            try #require(try eventually { try Self.count(by: gate, result: "sent") == 1 })
             let spans = try Self.spans(collector.bodies)
             #expect(spans.map(\.parent) == [""] && spans[0].trace != Self.trace)
         }
@@ -298,8 +308,8 @@ extension Trait where Self == ConditionTrait {
     ])
     func `have settings whose faults are named`(section: String, expected: String) throws {
         let folder = try TemporaryFolder()
-        try folder.write("signer.pem", try GateSample.trusted.get().keys.signerCertificate)
-        let file = try folder.write("gate.yaml", RunningGate.configuration("traces: \(section)"))
+        try folder.write("signer.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
+        let file = try folder.write("gate.yaml", contents: RunningGate.configuration("traces: \(section)"))
         let error = #expect(throws: (any Error).self) {
             _ = try GateServer(configurationFile: file, at: GateSample.time)
         }

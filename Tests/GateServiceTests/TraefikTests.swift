@@ -14,7 +14,7 @@ struct `Behind Traefik` {
             for (name, fields) in [
                 ("header.ts", ["X-Media-Token": token]), ("cookie.ts", ["Cookie": "media-token=\(token)"]),
             ] {
-                let answer = try traefik.get("/live/seg/\(name)", fields)
+                let answer = try traefik.get("/live/seg/\(name)", headers: fields)
                 #expect(answer.status == 200, "\(answer)")
                 #expect(answer.body.hasPrefix("GET /live/seg/\(name)\n"))
                 #expect(!answer.body.contains(token.prefix(30)))
@@ -35,7 +35,7 @@ struct `Behind Traefik` {
                 ("/live/free/../seg/1", [:], 401, "media_token_missing"),
                 ("/live/free/..%2fseg/1", [:], 403, "invalid_path"),
             ] as [(String, [String: String], Int, String)] {
-                let answer = try traefik.get(target, fields)
+                let answer = try traefik.get(target, headers: fields)
                 #expect(answer.status == status && answer.gateCode == code, "\(target) \(answer)")
             }
             #expect(traefik.requests == 0)
@@ -49,13 +49,13 @@ struct `Behind Traefik` {
                 ("X-Forwarded-Method", "OPTIONS"),
                 ("X-Forwarded-Host", "other.example"), ("X-HTTP-Method-Override", "OPTIONS"),
             ] {
-                let answer = try traefik.get("/live/seg/1", [name: value])
+                let answer = try traefik.get("/live/seg/1", headers: [name: value])
                 #expect(answer.status == 401, "\(name) \(answer)")
             }
             let forged = [
                 "X-Playgate-Mvpd": "forged", "X-Playgate-Code": "verified", "X-Media-Token": try gate.token(),
             ]
-            let answer = try traefik.get("/live/seg/1", forged)
+            let answer = try traefik.get("/live/seg/1", headers: forged)
             #expect(answer.status == 200 && !answer.body.contains("forged"), "\(answer)")
         }
     }
@@ -66,7 +66,7 @@ struct `Behind Traefik` {
                 "Origin": "https://player.example", "Access-Control-Request-Method": "GET",
                 "Access-Control-Request-Headers": "x-media-token",
             ]
-            let answer = try traefik.connect().request("OPTIONS", "/live/seg/1", headers: fields)
+            let answer = try traefik.connect().request("OPTIONS", path: "/live/seg/1", headers: fields)
             #expect(answer.status == 200, "\(answer)")
             #expect(answer.values("Access-Control-Allow-Origin") == ["https://player.example"])
             #expect(traefik.requests == 0)
@@ -77,11 +77,11 @@ struct `Behind Traefik` {
         let grants = Film.grants
         try await Traefik.with(catalogue: Film.catalogue, more: grants) { (gate, traefik) throws in
             traefik.origin.serve(Film.files)
-            let started = try traefik.get(Film.start, ["X-Media-Token": try gate.filmToken("one")])
+            let started = try traefik.get(Film.start, headers: ["X-Media-Token": try gate.filmToken("one")])
             #expect(started.status == 200, "\(started)")
             let cookie = try #require(started.values("Set-Cookie").first { $0.hasPrefix("CTA-Common-Access-Token=") })
-            let shown = ["Cookie": String(cookie.prefix { $0 != ";" })]
-            #expect(try traefik.get(Film.segment(1), shown).status == 200)
+            let presented = ["Cookie": String(cookie.prefix { $0 != ";" })]
+            #expect(try traefik.get(Film.segment(1), headers: presented).status == 200)
             #expect(try traefik.get(Film.segment(1)).status == 401)
         }
     }
@@ -115,25 +115,25 @@ final class Traefik {
         (self.folder, origin) = (folder, try RecordingOrigin())
         address = "127.0.0.1:\(port)"
         let page = { [origin] (kind: String) in
-            try EdgeProxy.caddy.block(kind, of: "docs/edges/traefik.md", folder, gate: gate, origin: origin.port)
+            try EdgeProxy.caddy.block(kind, of: "docs/edges/traefik.md", in: folder, gate: gate, origin: origin.port)
         }
         var rules = try page("yaml")
         if hasSegments {
             rules = rules.replacing("  routers:\n", with: try page("yaml-segment") + "  routers:\n")
                 .replacing("[cors, playgate, origin]", with: "[cors, playgate, cut, origin]")
         }
-        let file = try folder.write("playgate.yaml", rules)
+        let file = try folder.write("playgate.yaml", contents: rules)
         let settings = try page("yaml-static").replacing("/etc/traefik/playgate.yaml", with: file)
             .replacing(":8088", with: address)
         program = try Program(
             Self.executable,
-            ["--configFile", try folder.write("traefik.yaml", settings)],
+            arguments: ["--configFile", try folder.write("traefik.yaml", contents: settings)],
             log: folder.file("traefik.log")
         )
         let (address, program) = (address, program)
         // Until it has read the file with the routers, it knows no path.
         let isUp = eventually {
-            let answer = try? HTTPConnection(address).request("GET", "/live/free/ready")
+            let answer = try? HTTPConnection(address).request("GET", path: "/live/free/ready")
             return answer.map { $0.status != 404 } ?? !program.isRunning
         }
         before = origin.requests
@@ -174,7 +174,7 @@ final class Traefik {
 
     func connect() throws -> HTTPConnection { try HTTPConnection(address) }
 
-    func get(_ target: String, _ headers: [String: String] = [:]) throws -> HTTPConnection.Response {
-        try connect().request("GET", target, headers: headers)
+    func get(_ target: String, headers: [String: String] = [:]) throws -> HTTPConnection.Response {
+        try connect().request("GET", path: target, headers: headers)
     }
 }

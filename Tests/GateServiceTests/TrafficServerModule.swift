@@ -35,7 +35,7 @@ extension EdgePage {
     /// The page's configuration, with the clock of the test.
     func trafficServerModule() throws -> Start {
         let port = try options.port ?? RunningEdge.freePort()
-        let server = try TrafficServerFolder(folder, "trafficserver-\(port)")
+        let server = try TrafficServerFolder(in: folder, name: "trafficserver-\(port)")
         var remap = try replaced(try block("remap", waiting: ["ask_timeout=300 ": "ask_timeout=10000 "]))
         if let prefix = options.tokenSegment {
             let last = "@pparam=token=header=X-Media-Token"
@@ -45,11 +45,11 @@ extension EdgePage {
             .replacing(TrafficServerModule.policy, with: "policy=unix:\(folder.file("api.sock"))")
             .replacing("policy.json", with: folder.file("policy.json"))
             .replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)")
-        try server.write("remap.config", remap)
-        try server.write("playgate.config", try block("header-rewrite"))
+        try server.write("remap.config", contents: remap)
+        try server.write("playgate.config", contents: try block("header-rewrite"))
         // Other formats have no token either.
         let logging = try block("logging").replacing("%<cquuc>", with: "%<cquuc> %<cquc> %<cqtx> %<{Cookie}cqh>")
-        try server.write("logging.yaml", logging)
+        try server.write("logging.yaml", contents: logging)
         let records =
             try block("records").replacing("STRING 8088", with: "STRING \(port):ip-in=127.0.0.1")
             + TrafficServerFolder.records + TrafficServerModule.records
@@ -59,7 +59,7 @@ extension EdgePage {
         let isHeld = FileManager.default.fileExists(atPath: Self.hold(in: folder))
         try server.write(
             "records.config",
-            isHeld
+            contents: isHeld
                 ? own.replacing("wait_for_cache INT 1", with: "wait_for_cache INT 0").replacing(
                     "ms INT 3000",
                     with: "ms INT 600000"
@@ -93,7 +93,7 @@ struct ManagedTrafficServer: Sendable {
 
     private func command(_ words: String...) throws -> CommandRun {
         let program = try #require(Program.installed("traffic_ctl"))
-        return try CommandRun(program, ["--run-root=\(root)/runroot.yaml"] + words)
+        return try CommandRun(program, arguments: ["--run-root=\(root)/runroot.yaml"] + words)
     }
 
     func counter(_ name: String) throws -> Int? {

@@ -24,7 +24,7 @@ import Testing
             let managed = try ManagedTrafficServer(folder)
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
             for number in 0..<20 {
-                let seen = try server.get("/live/seg/\(number)", cookie)
+                let seen = try server.get("/live/seg/\(number)", headers: cookie)
                 #expect(seen.gateCode == "within_ttl", "\(seen)")
             }
             #expect(try server.get("/live/free/a").gateCode == "unprotected")
@@ -69,17 +69,19 @@ import Testing
         try await Self.edge.withGrants(replacing: replacing, folder: folder) { (gate, server) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
             let other = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s2")))"]
-            for viewer in [cookie, other] { #expect(try server.get("/live/seg/1", viewer).gateCode == "within_ttl") }
-            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            for viewer in [cookie, other] {
+                #expect(try server.get("/live/seg/1", headers: viewer).gateCode == "within_ttl")
+            }
+            #expect(try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s1\"}").status == 201)
             if isFile { try NginxModule.write(policyOf: gate, to: folder) }
-            #expect(try eventually { try server.get("/live/seg/1", cookie).gateCode == "session_revoked" })
-            #expect(try server.get("/live/seg/1", other).gateCode == "within_ttl")
+            #expect(try eventually { try server.get("/live/seg/1", headers: cookie).gateCode == "session_revoked" })
+            #expect(try server.get("/live/seg/1", headers: other).gateCode == "within_ttl")
             guard isFile else { return }
             // A file that is no policy changes nothing, and is told.
-            try folder.write("policy.json", "{")
+            try folder.write("policy.json", contents: "{")
             #expect(eventually { (try? server.logs())?.contains("stays as it was: ") == true })
-            #expect(try server.get("/live/seg/1", cookie).gateCode == "session_revoked")
-            #expect(try server.get("/live/seg/1", other).gateCode == "within_ttl")
+            #expect(try server.get("/live/seg/1", headers: cookie).gateCode == "session_revoked")
+            #expect(try server.get("/live/seg/1", headers: other).gateCode == "within_ttl")
         }
     }
 
@@ -170,7 +172,7 @@ import Testing
     @Test func `opens the cache for nobody before the check`() async throws {
         try await Self.edge.withGate { (gate, server) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
-            let first = try server.get("/live/seg/1", cookie)
+            let first = try server.get("/live/seg/1", headers: cookie)
             #expect(first.status == 200)
             let fields: [[String: String]] = [
                 [:], ["Range": "bytes=0-1"], ["If-Modified-Since": "Sun, 01 Jan 2040 00:00:00 GMT"],
@@ -180,25 +182,32 @@ import Testing
             ]
             for headers in fields {
                 for method in ["GET", "HEAD"] {
-                    let closed = try server.connect().request(method, "/live/seg/1", headers: headers)
+                    let closed = try server.connect().request(method, path: "/live/seg/1", headers: headers)
                     #expect(closed.status == 401 && closed.gateCode == "media_token_missing", "\(method) \(headers)")
                     let open = try server.connect().request(
                         method,
-                        "/live/seg/1",
+                        path: "/live/seg/1",
                         headers: headers.merging(cookie) { $1 }
                     )
                     #expect([200, 206, 304].contains(open.status), "\(method) \(headers) \(open)")
                 }
             }
             for method in ["PURGE", "PUSH", "DELETE", "POST", "TRACE"] {
-                #expect(try server.connect().request(method, "/live/seg/1", headers: cookie).status == 403, "\(method)")
+                #expect(
+                    try server.connect().request(method, path: "/live/seg/1", headers: cookie).status == 403,
+                    "\(method)"
+                )
             }
-            let tunnel = try server.connect().request("CONNECT", "127.0.0.1:\(server.origin.port)", headers: cookie)
+            let tunnel = try server.connect().request(
+                "CONNECT",
+                path: "127.0.0.1:\(server.origin.port)",
+                headers: cookie
+            )
             #expect(tunnel.status >= 400, "\(tunnel)")
             // A path has one form for check, cache and origin: Traffic Server drops slashes at its start.
             let requests = server.origin.requests
-            #expect(try server.get("//live/seg/1", cookie).body == first.body)
-            #expect(try server.get("http://gate/live/seg/1", cookie).body == first.body)
+            #expect(try server.get("//live/seg/1", headers: cookie).body == first.body)
+            #expect(try server.get("http://gate/live/seg/1", headers: cookie).body == first.body)
             #expect(try server.get("//live/seg/1").status == 401)
             #expect(try server.get("/live/free//live/seg/1").status == 404)
             #expect(server.origin.requests <= requests + 1)
@@ -208,7 +217,7 @@ import Testing
     @Test func `refuses what could be read in two ways, and survives`() async throws {
         try await Self.edge.withGate { (gate, server) throws in
             let (first, second) = (try gate.token(), try gate.token(GateSample.claims(session: "another")))
-            func answer(_ target: String, _ fields: [String]) throws -> HTTPConnection.Response? {
+            func response(to target: String, fields: [String]) throws -> HTTPConnection.Response? {
                 let connection = try server.connect()
                 try connection.send(
                     "GET \(target) HTTP/1.1\r\nHost: gate\r\n" + fields.map { "\($0)\r\n" }.joined() + "\r\n"
@@ -223,13 +232,14 @@ import Testing
                 (0..<30).map { "X-Media-Token: \($0)" },
             ]
             for fields in conflicts {
-                #expect(try answer("/live/seg/1", fields)?.gateCode == "token_conflict", "\(fields)")
+                #expect(try response(to: "/live/seg/1", fields: fields)?.gateCode == "token_conflict", "\(fields)")
             }
             #expect(
-                try answer("/live/seg/1", ["X-Media-Token: \(first)", "Cookie: media-token=\(first)"])?.status == 200
+                try response(to: "/live/seg/1", fields: ["X-Media-Token: \(first)", "Cookie: media-token=\(first)"])?
+                    .status == 200
             )
             let many = (0..<17).map { "token=\($0)" }.joined(separator: "&")
-            #expect(try answer("/live/seg/1?\(many)", [])?.status == 403)
+            #expect(try response(to: "/live/seg/1?\(many)", fields: [])?.status == 403)
             // Nothing that a client sends opens anything, or ends the process.
             let long = String(repeating: "a", count: 40_000)
             for target in [
@@ -241,7 +251,7 @@ import Testing
                     [], ["X-Media-Token:"], ["Cookie: ;;=;media-token"], ["Cookie: media-token=\"\""], [":"], ["a"],
                     ["Host: other"],
                 ] {
-                    if let seen = try answer(target, fields) {
+                    if let seen = try response(to: target, fields: fields) {
                         #expect(
                             [400, 401, 403, 404, 414].contains(seen.status),
                             "\(target.prefix(40)) \(fields) \(seen)"
@@ -249,7 +259,7 @@ import Testing
                     }
                 }
             }
-            #expect(try server.get("/live/seg/1", ["X-Media-Token": first]).gateCode == "within_ttl")
+            #expect(try server.get("/live/seg/1", headers: ["X-Media-Token": first]).gateCode == "within_ttl")
             #expect(server.origin.requests == 1)
         }
     }
@@ -257,12 +267,12 @@ import Testing
     /// Traffic Server takes requests before it has the threads on which the gate is asked.
     @Test func `holds a question that comes before the threads that ask`() async throws {
         let folder = try TemporaryFolder()
-        let hold = try folder.write("clock.hold", "")
+        let hold = try folder.write("clock.hold", contents: "")
         try #require(hold == EdgePage.hold(in: folder))
         try await Self.edge.withGrants(folder: folder) { (gate, server) throws in
             let process = try ManagedTrafficServer(folder)
             let early = try server.connect()
-            try early.sendRequest("GET", "/live/tnt/a?token=\(try gate.token())")
+            try early.sendRequest("GET", path: "/live/tnt/a?token=\(try gate.token())")
             #expect(try server.get("/live/free/a").gateCode == "unprotected")
             #expect(try process.threads(named: "[ET_TASK 0]") == 0)
             #expect(try Self.checks(gate) == 0)
@@ -285,7 +295,9 @@ import Testing
             for round in 0..<6 {
                 // They close before, and while, their requests are asked.
                 let connections = try (0..<100).map { _ in try server.connect() }
-                for connection in connections { try connection.sendRequest("GET", "/live/tnt/\(round)?token=\(token)") }
+                for connection in connections {
+                    try connection.sendRequest("GET", path: "/live/tnt/\(round)?token=\(token)")
+                }
             }
             // If each were asked about, on eight threads, it would be 225 seconds, and this client waits for 30.
             let seen = try server.get("/live/tnt/a?token=\(token)")
@@ -338,14 +350,14 @@ import Testing
             server.stop()
             let program = try #require(EdgeProxy.trafficserver.executable)
             func start(_ text: String) throws -> String {
-                try folder.write("\(etc)/remap.config", text)
+                try folder.write("\(etc)/remap.config", contents: text)
                 let root = "trafficserver-\(port)"
                 var said = ""
                 // Traffic Server 9.2 ends now and then by a signal of its own, before it reads remap.config and so before it loads
                 // the plugin.
                 for _ in 0..<3 where !said.contains("remap.config loading") {
                     try? FileManager.default.removeItem(atPath: folder.file("\(root)/log/diags.log"))
-                    let run = try CommandRun(program, ["--run-root=\(folder.file(root))/runroot.yaml"])
+                    let run = try CommandRun(program, arguments: ["--run-root=\(folder.file(root))/runroot.yaml"])
                     said = "\(run.status) \(try folder.text("\(root)/log/diags.log"))"
                 }
                 return said
@@ -357,7 +369,7 @@ import Testing
                 #expect(!said.hasPrefix("0 ") && said.contains(fault.message), "\(fault.other): \(said)")
                 #expect(said.contains("remap.config line "), "\(said)")
             }
-            try folder.write("policy.json", "{\n  \"surprise\": 1\n}")
+            try folder.write("policy.json", contents: "{\n  \"surprise\": 1\n}")
             let said = try start(good)
             #expect(!said.hasPrefix("0 ") && said.contains("policy.json line "), "\(said)")
         }
@@ -369,14 +381,14 @@ import Testing
             let managed = try ManagedTrafficServer(folder)
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
             // The manager listens before the server that it starts.
-            #expect(try server.get("/live/seg/0", cookie).status == 200)
+            #expect(try server.get("/live/seg/0", headers: cookie).status == 200)
             let (record, address, process) = (LoadRecord(), server.address, try managed.process())
             #expect(try managed.followers() == 1)
             _ = try concurrently(3) { part in
                 guard part == 0 else {
                     let connection = try HTTPConnection(address)
                     while !record.isOver {
-                        record.add(try connection.request("GET", "/live/seg/\(part)", headers: cookie).status)
+                        record.add(try connection.request("GET", path: "/live/seg/\(part)", headers: cookie).status)
                     }
                     return
                 }
@@ -390,7 +402,7 @@ import Testing
             // Other settings of the memory make another policy, and the last line with the old one ends that.
             try managed.reload(4, replacing: ("options=on", "options=on @pparam=memo=64"))
             #expect(eventually { (try? managed.followers()) == 1 })
-            #expect(try server.get("/live/seg/0", cookie).status == 200)
+            #expect(try server.get("/live/seg/0", headers: cookie).status == 200)
         }
     }
 }

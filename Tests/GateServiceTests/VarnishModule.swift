@@ -19,7 +19,7 @@ enum VarnishModule {
     /// Sends a command to the varnishd of `folder`.
     static func command(_ words: [String], in folder: TemporaryFolder) throws -> CommandRun {
         let program = try #require(Program.installed("varnishadm"))
-        return try CommandRun(program, ["-n", folder.file("varnish"), "-t", "60"] + words)
+        return try CommandRun(program, arguments: ["-n", folder.file("varnish"), "-t", "60"] + words)
     }
 }
 
@@ -33,7 +33,7 @@ extension EdgePage {
         text = text.replacing("import playgate;", with: "import playgate from \"\(VarnishModule.file)\";")
             .replacing(VarnishModule.policy, with: "\"unix:\(folder.file("api.sock"))\"")
             .replacing("policy.json", with: folder.file("policy.json"))
-        let file = try folder.write("playgate.vcl", text)
+        let file = try folder.write("playgate.vcl", contents: text)
         let varnish = try #require(EdgeProxy.varnish.executable)
         let arguments = [
             "-F", "-j", "none", "-n", folder.file("varnish"), "-a", listener(unix: socket), "-f", file, "-s",

@@ -21,7 +21,10 @@ import Testing
 
     private static func counter(_ name: String, in folder: TemporaryFolder, vcl: String = "boot") throws -> Int? {
         let program = try #require(Program.installed("varnishstat"))
-        let run = try CommandRun(program, ["-n", folder.file("varnish"), "-1", "-f", "PLAYGATE.\(vcl).gate.\(name)"])
+        let run = try CommandRun(
+            program,
+            arguments: ["-n", folder.file("varnish"), "-1", "-f", "PLAYGATE.\(vcl).gate.\(name)"]
+        )
         return run.output.split(separator: " ").dropFirst().first.flatMap { Int($0) }
     }
 
@@ -29,7 +32,9 @@ import Testing
         let folder = try TemporaryFolder()
         try await EdgeProxy.varnishModule.withGrants(folder: folder) { (gate, varnish) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
-            for number in 0..<20 { #expect(try varnish.get("/live/seg/\(number)", cookie).gateCode == "within_ttl") }
+            for number in 0..<20 {
+                #expect(try varnish.get("/live/seg/\(number)", headers: cookie).gateCode == "within_ttl")
+            }
             #expect(try varnish.get("/live/free/a").gateCode == "unprotected")
             #expect(try varnish.get("/live/seg/1").status == 401)
             #expect(try Self.checks(gate) == 0)
@@ -68,18 +73,20 @@ import Testing
         try await EdgeProxy.varnishModule.withGrants(replacing: replacing, folder: folder) { (gate, varnish) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s1")))"]
             let other = ["Cookie": "media-token=\(try gate.token(GateSample.claims(session: "s2")))"]
-            for viewer in [cookie, other] { #expect(try varnish.get("/live/seg/1", viewer).gateCode == "within_ttl") }
-            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            for viewer in [cookie, other] {
+                #expect(try varnish.get("/live/seg/1", headers: viewer).gateCode == "within_ttl")
+            }
+            #expect(try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s1\"}").status == 201)
             if isFile { try NginxModule.write(policyOf: gate, to: folder) }
-            #expect(try eventually { try varnish.get("/live/seg/1", cookie).gateCode == "session_revoked" })
-            #expect(try varnish.get("/live/seg/1", other).gateCode == "within_ttl")
+            #expect(try eventually { try varnish.get("/live/seg/1", headers: cookie).gateCode == "session_revoked" })
+            #expect(try varnish.get("/live/seg/1", headers: other).gateCode == "within_ttl")
             #expect(eventually { (try? Self.counter("policy_loads", in: folder)) ?? 0 >= 1 })
             guard isFile else { return }
             // A file that is no policy changes nothing, and is told.
-            try folder.write("policy.json", "{")
+            try folder.write("policy.json", contents: "{")
             #expect(eventually { (try? Self.counter("policy_faults", in: folder)) == 1 })
-            #expect(try varnish.get("/live/seg/1", cookie).gateCode == "session_revoked")
-            #expect(try varnish.get("/live/seg/1", other).gateCode == "within_ttl")
+            #expect(try varnish.get("/live/seg/1", headers: cookie).gateCode == "session_revoked")
+            #expect(try varnish.get("/live/seg/1", headers: other).gateCode == "within_ttl")
         }
     }
 
@@ -103,7 +110,7 @@ import Testing
     }
 
     @Test func `takes the resource of a place instead of the path's`() async throws {
-        let places = """
+        let locations = """
                 gate.place("own", resource = "TBS", requestor = "REF30", use = within_ttl);
                 gate.place("media", media = "trailer");
 
@@ -118,7 +125,7 @@ import Testing
                     if (!gate.check("unknown")) { return (synth(gate.status())); }
                 } else if (!gate.check())
             """
-        let replacing = [Self.tokens: Self.tokens + places, Self.check: choice]
+        let replacing = [Self.tokens: Self.tokens + locations, Self.check: choice]
         try await EdgeProxy.varnishModule.withGrants(replacing: replacing) { (gate, varnish) throws in
             let tbs = try gate.token(GateSample.claims(resource: "TBS"))
             let seen = try varnish.get("/own/a?token=\(tbs)&x=1")
@@ -159,7 +166,7 @@ import Testing
     @Test func `refuses what could be read in two ways, and survives`() async throws {
         try await EdgeProxy.varnishModule.withGate { (gate, varnish) throws in
             let (first, second) = (try gate.token(), try gate.token(GateSample.claims(session: "another")))
-            func answer(_ target: String, _ fields: [String]) throws -> HTTPConnection.Response? {
+            func response(to target: String, fields: [String]) throws -> HTTPConnection.Response? {
                 let connection = try varnish.connect()
                 try connection.send(
                     "GET \(target) HTTP/1.1\r\nHost: gate\r\n" + fields.map { "\($0)\r\n" }.joined() + "\r\n"
@@ -174,13 +181,14 @@ import Testing
                 (0..<30).map { "X-Media-Token: \($0)" },
             ]
             for fields in conflicts {
-                #expect(try answer("/live/seg/1", fields)?.gateCode == "token_conflict", "\(fields)")
+                #expect(try response(to: "/live/seg/1", fields: fields)?.gateCode == "token_conflict", "\(fields)")
             }
             #expect(
-                try answer("/live/seg/1", ["X-Media-Token: \(first)", "Cookie: media-token=\(first)"])?.status == 200
+                try response(to: "/live/seg/1", fields: ["X-Media-Token: \(first)", "Cookie: media-token=\(first)"])?
+                    .status == 200
             )
             let many = (0..<17).map { "token=\($0)" }.joined(separator: "&")
-            #expect(try answer("/live/seg/1?\(many)", [])?.status == 403)
+            #expect(try response(to: "/live/seg/1?\(many)", fields: [])?.status == 403)
             // Nothing that a client sends opens anything, or ends the process.
             let long = String(repeating: "a", count: 7000)
             for target in [
@@ -189,12 +197,12 @@ import Testing
                 for fields in [
                     [], ["X-Media-Token:"], ["Cookie: ;;=;media-token"], ["Cookie: media-token=\"\""], [":"], ["a"],
                 ] {
-                    if let seen = try answer(target, fields) {
+                    if let seen = try response(to: target, fields: fields) {
                         #expect([400, 401, 403, 404].contains(seen.status), "\(seen)")
                     }
                 }
             }
-            #expect(try varnish.get("/live/seg/1", ["X-Media-Token": first]).gateCode == "within_ttl")
+            #expect(try varnish.get("/live/seg/1", headers: ["X-Media-Token": first]).gateCode == "within_ttl")
             #expect(varnish.origin.requests == 1)
         }
     }
@@ -227,8 +235,8 @@ import Testing
         let policy = [VarnishModule.policy: Self.source]
         try await EdgeProxy.varnishModule.withGate(replacing: policy, folder: folder) { (_, varnish) throws in
             let good = try folder.text("playgate.vcl")
-            func load(_ name: String, _ text: String) throws -> String {
-                let file = try folder.write("\(name).vcl", text)
+            func load(_ name: String, text: String) throws -> String {
+                let file = try folder.write("\(name).vcl", contents: text)
                 let run = try VarnishModule.command(["vcl.load", name, file], in: folder)
                 return "\(run.status) \(run.output) \(run.error)"
             }
@@ -237,15 +245,15 @@ import Testing
                 let printed = fault.printed == Self.source ? written : fault.printed
                 try #require(good.contains(printed), "the page prints something else than \(printed)")
                 let other = fault.other.replacing("FOLDER", with: folder.path)
-                let said = try load("fault\(number)", good.replacing(printed, with: other))
+                let said = try load("fault\(number)", text: good.replacing(printed, with: other))
                 #expect(!said.hasPrefix("0 ") && said.contains(fault.message), "\(fault.other): \(said)")
             }
             let valid = try folder.text("policy.json")
-            try folder.write("policy.json", "{\n  \"surprise\": 1\n}")
-            let said = try load("invalid", good)
+            try folder.write("policy.json", contents: "{\n  \"surprise\": 1\n}")
+            let said = try load("invalid", text: good)
             #expect(!said.hasPrefix("0 ") && said.contains("line "), "\(said)")
-            try folder.write("policy.json", valid)
-            #expect(try load("valid", good).hasPrefix("0 "))
+            try folder.write("policy.json", contents: valid)
+            #expect(try load("valid", text: good).hasPrefix("0 "))
             #expect(try varnish.get("/live/free/a").status == 200)
         }
     }
@@ -259,12 +267,12 @@ import Testing
             let child = try Child(folder)
             try child.run("vcl.load", "cold", folder.file("playgate.vcl"), "cold")
             #expect(child.followers == 1)
-            #expect(try varnish.get("/live/seg/1", cookie).gateCode == "within_ttl")
-            #expect(try gate.post("/v1/revocations", "{\"sessionGUID\":\"s1\"}").status == 201)
+            #expect(try varnish.get("/live/seg/1", headers: cookie).gateCode == "within_ttl")
+            #expect(try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s1\"}").status == 201)
             try NginxModule.write(policyOf: gate, to: folder)
             try child.run("vcl.state", "cold", "auto")
             try child.run("vcl.use", "cold")
-            #expect(try varnish.get("/live/seg/1", cookie).gateCode == "session_revoked")
+            #expect(try varnish.get("/live/seg/1", headers: cookie).gateCode == "session_revoked")
         }
     }
 
@@ -280,7 +288,7 @@ import Testing
                 guard part == 0 else {
                     let connection = try HTTPConnection(address)
                     while !record.isOver {
-                        record.add(try connection.request("GET", "/live/seg/\(part)", headers: cookie).status)
+                        record.add(try connection.request("GET", path: "/live/seg/\(part)", headers: cookie).status)
                     }
                     return
                 }
@@ -290,7 +298,9 @@ import Testing
                     try child.run("vcl.load", "v\(reload)", folder.file("playgate.vcl"))
                     try child.run("vcl.use", "v\(reload)")
                     try child.run("vcl.discard", reload == 0 ? "boot" : "v\(reload - 1)")
-                    #expect(try HTTPConnection(address).request("GET", "/live/seg/1", headers: cookie).status == 200)
+                    #expect(
+                        try HTTPConnection(address).request("GET", path: "/live/seg/1", headers: cookie).status == 200
+                    )
                     if reload == 10 { start = try child.memory() }
                 }
                 let end = try child.memory()
@@ -307,10 +317,10 @@ import Testing
                 try child.run("vcl.state", "cold", "cold")
                 #expect(child.followers < warm)
                 try child.run("vcl.state", "cold", "warm")
-                #expect(try varnish.get("/live/seg/1", cookie).gateCode == "within_ttl")
+                #expect(try varnish.get("/live/seg/1", headers: cookie).gateCode == "within_ttl")
             }
             try child.run("vcl.use", "cold")
-            #expect(try varnish.get("/live/seg/1", cookie).gateCode == "within_ttl")
+            #expect(try varnish.get("/live/seg/1", headers: cookie).gateCode == "within_ttl")
             #expect(child.isSame)
         }
     }

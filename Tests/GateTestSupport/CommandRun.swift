@@ -25,7 +25,7 @@ package struct CommandRun: Sendable {
     ///   killed.
     package init(
         _ program: String,
-        _ arguments: [String],
+        arguments: [String],
         input: [UInt8] = [],
         within seconds: Double = 180
     ) throws {
@@ -58,14 +58,14 @@ package struct CommandRun: Sendable {
                     output: String(decoding: output.suffix(4000) + error.suffix(4000), as: UTF8.self)
                 )
             }
-            if isQuiet { Self.wait(stdin, stdout, stderr) }
+            if isQuiet { Self.wait(stdin: stdin, stdout: stdout, stderr: stderr) }
         }
         self.output = String(decoding: output, as: UTF8.self)
         self.error = String(decoding: error, as: UTF8.self)
     }
 
     /// Waits until a pipe is ready, or for 5 ms: the end of the program is seen no later.
-    private static func wait(_ stdin: ProcessPipe, _ stdout: ProcessPipe, _ stderr: ProcessPipe) {
+    private static func wait(stdin: ProcessPipe, stdout: ProcessPipe, stderr: ProcessPipe) {
         var ends = [
             pollfd(fd: stdin.own, events: Int16(POLLOUT), revents: 0),
             pollfd(fd: stdout.own, events: Int16(POLLIN), revents: 0),

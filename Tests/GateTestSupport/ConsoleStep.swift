@@ -37,24 +37,24 @@ package struct ConsoleStep: Sendable {
     package func difference(from printed: String) -> String? {
         var lines = printed.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         if lines.last?.isEmpty == true { lines.removeLast() }
-        for (place, pattern) in output.enumerated() {
-            if pattern == "…", place == output.count - 1 { return nil }
-            guard place < lines.count, Self.matches(lines[place], pattern) else {
-                return "\(place < lines.count ? lines[place] : "nothing") instead of \(pattern)"
+        for (index, pattern) in output.enumerated() {
+            if pattern == "…", index == output.count - 1 { return nil }
+            guard index < lines.count, Self.matches(lines[index], pattern: pattern) else {
+                return "\(index < lines.count ? lines[index] : "nothing") instead of \(pattern)"
             }
         }
         return lines.count == output.count ? nil : lines[output.count...].joined(separator: "\n")
     }
 
     /// True if `line` is `pattern`, in which `…` stands for any text.
-    private static func matches(_ line: String, _ pattern: String) -> Bool {
+    private static func matches(_ line: String, pattern: String) -> Bool {
         let parts = pattern.components(separatedBy: "…")
         guard parts.count > 1 else { return line == pattern }
         guard line.hasPrefix(parts[0]), line.hasSuffix(parts[parts.count - 1]) else { return false }
         var rest = line.dropFirst(parts[0].count)
         for part in parts.dropFirst().dropLast() where !part.isEmpty {
-            guard let place = rest.firstRange(of: part) else { return false }
-            rest = rest[place.upperBound...]
+            guard let match = rest.firstRange(of: part) else { return false }
+            rest = rest[match.upperBound...]
         }
         return rest.count >= parts[parts.count - 1].count
     }

@@ -20,7 +20,7 @@ package struct GrantStoreHistory {
 
     package enum Action {
         /// A lease that ends `life` after the step.
-        case take(LeaseKey, SessionID, limit: Int, life: Int64)
+        case acquire(LeaseKey, SessionID, limit: Int, life: Int64)
         case free(SessionID)
         case insert(GrantIdentity)
         case revoke(Revocation.Subject, life: Int64)
@@ -96,7 +96,7 @@ package struct GrantStoreHistory {
         default:
             // Seldom for another viewer than otherwise.
             let viewer = (session + (random.once(in: 20) ? 1 : 0)) % Self.viewers.count
-            return .take(
+            return .acquire(
                 Self.viewers[viewer],
                 Self.sessions[session],
                 limit: Int.random(in: 1...3, using: &random),

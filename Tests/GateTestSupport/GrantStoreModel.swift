@@ -35,7 +35,7 @@ package struct GrantStoreModel {
     package init(_ traits: StoreModel.Traits = StoreModel.Traits()) { self.traits = traits }
 
     /// The range of the store's time, for a call at `before` that has returned at `after`.
-    private mutating func now(_ before: Timestamp, _ after: Timestamp) -> Now {
+    private mutating func now(from before: Timestamp, to after: Timestamp) -> Now {
         latest = max(latest, after)
         // Two clocks in milliseconds.
         if traits.hasOwnClock { return before.advanced(byMilliseconds: -5)...after.advanced(byMilliseconds: 5) }
@@ -44,21 +44,21 @@ package struct GrantStoreModel {
 
     // MARK: Leases
 
-    private func isLive(_ lease: Lease?, _ now: Now) -> (certainly: Bool, possibly: Bool) {
+    private func isLive(_ lease: Lease?, at now: Now) -> (certainly: Bool, possibly: Bool) {
         guard let lease else { return (false, false) }
         return (lease.ends.lowerBound > now.upperBound, lease.ends.upperBound > now.lowerBound)
     }
 
-    private mutating func take(
+    private mutating func record(
         _ outcome: LeaseOutcome?,
-        _ lease: StreamLease,
+        of lease: StreamLease,
         life: Int64,
-        _ now: Now,
-        _ time: Timestamp
+        within now: Now,
+        at time: Timestamp
     ) -> String? {
-        let own = isLive(leases[lease.session].flatMap { $0.viewer == lease.key ? $0 : nil }, now)
+        let own = isLive(leases[lease.session].flatMap { $0.viewer == lease.key ? $0 : nil }, at: now)
         let others = leases.filter { $0.value.viewer == lease.key && $0.key != lease.session }.map {
-            isLive($0.value, now)
+            isLive($0.value, at: now)
         }
         let (certain, possible) = (others.count(where: \.certainly), others.count(where: \.possibly))
         let start = traits.hasOwnClock ? now : time...time
@@ -79,14 +79,14 @@ package struct GrantStoreModel {
             return current >= lease.limit && certain...most ~= current
                 ? nil : "limit reached with \(current), and \(certain) to \(most) are in use"
         case .full:
-            let live = leases.values.count { isLive($0, now).possibly }
+            let live = leases.values.count { isLive($0, at: now).possibly }
             return traits.capacity.map { live >= $0 } ?? false ? nil : "full, and is not"
         case nil: return "an error"
         }
     }
 
-    private mutating func free(_ wasLive: Bool?, _ session: SessionID, _ now: Now) -> String? {
-        let state = isLive(leases[session], now)
+    private mutating func free(wasLive: Bool?, session: SessionID, at now: Now) -> String? {
+        let state = isLive(leases[session], at: now)
         leases[session] = nil
         switch wasLive {
         case true: return state.possibly ? nil : "freed, and had no slot"
@@ -99,8 +99,8 @@ package struct GrantStoreModel {
 
     private mutating func insert(
         _ outcome: GrantUseOutcome?,
-        _ grant: GrantStoreHistory.GrantIdentity,
-        _ now: Now
+        of grant: GrantStoreHistory.GrantIdentity,
+        at now: Now
     ) -> String? {
         let isKnown = grants[grant.digest] != nil
         switch outcome {
@@ -125,17 +125,19 @@ package struct GrantStoreModel {
     // MARK: Revocations
 
     /// Compares a refreshed mirror with all recorded revocations. All of them concern sessions that may be alive.
-    private func compare(_ mirror: RevocationMirror, _ history: GrantStoreHistory) -> String? {
+    private func compare(_ revocationCache: RevocationCache, with history: GrantStoreHistory) -> String? {
         for subject in history.subjects {
             let key = Revocation(subject, expires: latest).storeKey
             let posted = revocations.filter { $0.key == key }
             if case .playback(let session) = subject {
-                if mirror.isRevoked(session) == posted.isEmpty { return "\(subject): mirrored wrongly" }
+                if revocationCache.isRevoked(session) == posted.isEmpty { return "\(subject): mirrored wrongly" }
                 continue
             }
             for time in history.issueTimes {
                 let isRevoked = posted.contains { time < $0.issuedBefore }
-                if mirror.isRevoked(Self.tag(key), issued: time) != isRevoked { return "\(subject): mirrored wrongly" }
+                if revocationCache.isRevoked(Self.tag(key), issued: time) != isRevoked {
+                    return "\(subject): mirrored wrongly"
+                }
             }
         }
         return nil
@@ -159,15 +161,20 @@ extension GrantStoreModel {
     ) async throws -> String? {
         var history = history
         var handles = handles
-        var mirrors = handles.map { _ in RevocationMirror(tag: Self.tag) }
+        var revocationCaches = handles.map { _ in RevocationCache(tag: Self.tag) }
         for number in 0..<steps {
             let step = history.next()
             if case .reopen = step.action {
                 if let open { handles[step.handle] = try open() }
-                mirrors[step.handle] = RevocationMirror(tag: Self.tag)
+                revocationCaches[step.handle] = RevocationCache(tag: Self.tag)
                 continue
             }
-            let fault = await run(step, on: handles[step.handle], mirrors[step.handle], history)
+            let fault = await run(
+                step,
+                on: handles[step.handle],
+                cache: revocationCaches[step.handle],
+                history: history
+            )
             if let fault { return "step \(number), at \(step.time): \(step.action): \(fault)" }
         }
         return nil
@@ -176,45 +183,45 @@ extension GrantStoreModel {
     private mutating func run(
         _ step: GrantStoreHistory.Step,
         on store: any GrantStore,
-        _ mirror: RevocationMirror,
-        _ history: GrantStoreHistory
+        cache revocationCache: RevocationCache,
+        history: GrantStoreHistory
     ) async -> String? {
         let time = traits.hasOwnClock ? Timestamp.now() : step.time
         let after = { [traits] in traits.hasOwnClock ? Timestamp.now() : time }
         switch step.action {
-        case .take(let viewer, let session, let limit, let life):
+        case .acquire(let viewer, let session, let limit, let life):
             let lease = StreamLease(
                 viewer,
                 session: session,
                 limit: limit,
                 expires: time.advanced(byMilliseconds: life)
             )
-            let outcome = try? await store.take(lease, at: time)
+            let outcome = try? await store.acquire(lease, at: time)
             if case .limitReached = outcome { count("limitReached") } else { count("\(outcome, default: "error")") }
-            return take(outcome, lease, life: life, now(time, after()), time)
+            return record(outcome, of: lease, life: life, within: now(from: time, to: after()), at: time)
         case .free(let session):
             let wasLive = try? await store.free(session, at: time)
             count(wasLive ?? false ? "freed" : "not freed")
-            return free(wasLive, session, now(time, after()))
+            return free(wasLive: wasLive, session: session, at: now(from: time, to: after()))
         case .insert(let grant):
             let outcome = try? await store.insert(grant.digest, until: grant.expires, at: time)
             count("\(outcome, default: "error")")
-            return insert(outcome, grant, now(time, after()))
+            return insert(outcome, of: grant, at: now(from: time, to: after()))
         case .revoke(let subject, let life):
             let revocation = Revocation(subject, expires: time.advanced(byMilliseconds: life))
             guard (try? await store.revoke(revocation, at: time)) != nil else { return "a revocation was not recorded" }
-            _ = now(time, after())
+            _ = now(from: time, to: after())
             count("revoked")
             let record = RevocationRecord(revocation, at: time)
             revocations.append((record.key, record.issuedBefore))
             return nil
         case .refresh:
-            guard (try? await mirror.refresh(from: store, at: time)) != nil else {
+            guard (try? await revocationCache.refresh(from: store, at: time)) != nil else {
                 return "the mirror is not refreshed"
             }
-            _ = now(time, after())
+            _ = now(from: time, to: after())
             count("refreshed")
-            return compare(mirror, history)
+            return compare(revocationCache, with: history)
         case .reopen: return nil
         }
     }

@@ -135,19 +135,19 @@ package final class HTTPConnection {
     /// Sends a request, and reads the response.
     package func request(
         _ method: String,
-        _ path: String,
+        path: String,
         headers: [String: String] = [:],
         body: String? = nil,
         host: String = "gate"
     ) throws -> Response {
-        try sendRequest(method, path, headers: headers, body: body, host: host)
+        try sendRequest(method, path: path, headers: headers, body: body, host: host)
         return try response(hasBody: method != "HEAD")
     }
 
     /// Sends a request without waiting for the response.
     package func sendRequest(
         _ method: String,
-        _ path: String,
+        path: String,
         headers: [String: String] = [:],
         body: String? = nil,
         host: String = "gate"
@@ -184,12 +184,14 @@ package final class HTTPConnection {
 
     /// The index of the last byte of the response head, if it was received.
     private var headEnd: Int? {
-        var place = 3
-        while place < received.count {
-            if received[place] == 10, received[place - 1] == 13, received[place - 2] == 10, received[place - 3] == 13 {
-                return place
+        var position = 3
+        while position < received.count {
+            if received[position] == 10, received[position - 1] == 13, received[position - 2] == 10,
+                received[position - 3] == 13
+            {
+                return position
             }
-            place += 1
+            position += 1
         }
         return nil
     }

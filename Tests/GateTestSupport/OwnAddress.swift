@@ -9,7 +9,7 @@ package func ownAddress() throws -> String? {
         import socket as s; u = s.socket(s.AF_INET, s.SOCK_DGRAM); u.connect(('192.0.2.1', 9)); print(u.getsockname()[0])
         """
     if let python = Program.installed("python3") {
-        let run = try CommandRun(python, ["-c", script])
+        let run = try CommandRun(python, arguments: ["-c", script])
         let address = run.status == 0 ? run.output.trimmingCharacters(in: .whitespacesAndNewlines) : ""
         if !address.isEmpty, !address.hasPrefix("127.") { return address }
     }

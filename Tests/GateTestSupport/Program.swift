@@ -16,7 +16,7 @@ package final class Program: Sendable {
     ///   - program: The path of the program.
     ///   - log: The file to which its output is appended.
     ///   - keeping: A file descriptor that it inherits with the number 3; it inherits no other.
-    package init(_ program: String, _ arguments: [String], log: String, keeping descriptor: Int32? = nil) throws {
+    package init(_ program: String, arguments: [String], log: String, keeping descriptor: Int32? = nil) throws {
         self.log = log
         let kept = descriptor.map { [ChildProcess.Stream.descriptor($0)] } ?? []
         process = try ChildProcess([program] + arguments, streams: [.none, .file(log), .file(log)] + kept)

@@ -34,15 +34,15 @@ package final class RedisFleet: Sendable {
         let port = try freePort()
         let file = try folder.write(
             "sentinel-\(port).conf",
-            """
-            port \(port)
-            bind 127.0.0.1
-            dir \(folder.path)
-            sentinel monitor gate 127.0.0.1 \(primary) \(quorum)
-            sentinel down-after-milliseconds gate \(milliseconds)
-            sentinel failover-timeout gate 4000
+            contents: """
+                port \(port)
+                bind 127.0.0.1
+                dir \(folder.path)
+                sentinel monitor gate 127.0.0.1 \(primary) \(quorum)
+                sentinel down-after-milliseconds gate \(milliseconds)
+                sentinel failover-timeout gate 4000
 
-            """
+                """
         )
         try run([file, "--sentinel"], on: port)
         return port
@@ -50,9 +50,11 @@ package final class RedisFleet: Sendable {
 
     private func run(_ arguments: [String], on port: Int) throws {
         guard let program = Program.installed("redis-server") else { throw RedisServer.NotInstalled() }
-        let server = try Program(program, arguments, log: folder.file("\(port).log"))
+        let server = try Program(program, arguments: arguments, log: folder.file("\(port).log"))
         programs.withLock { $0[port] = server }
-        let responds = { ["PONG", "NOAUTH"].contains { (try? self.command(port, "PING"))?.hasPrefix($0) ?? false } }
+        let responds = {
+            ["PONG", "NOAUTH"].contains { (try? self.command(on: port, words: "PING"))?.hasPrefix($0) ?? false }
+        }
         guard eventually({ !server.isRunning || responds() }), server.isRunning else {
             throw RedisServer.NotStarted(log: server.output)
         }
@@ -67,9 +69,9 @@ package final class RedisFleet: Sendable {
 
     /// Sends a command to the server on `port`, and returns its reply as `redis-cli` prints it.
     @discardableResult
-    package func command(_ port: Int, _ words: String...) throws -> String {
+    package func command(on port: Int, words: String...) throws -> String {
         guard let client = Program.installed("redis-cli") else { throw RedisServer.NotInstalled() }
-        let run = try CommandRun(client, ["-p", "\(port)"] + words)
+        let run = try CommandRun(client, arguments: ["-p", "\(port)"] + words)
         return run.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
@@ -77,13 +79,13 @@ package final class RedisFleet: Sendable {
 
     /// True if a server copies another one.
     package func isReplica(_ port: Int) throws -> Bool {
-        try command(port, "INFO", "replication").contains("role:slave")
+        try command(on: port, words: "INFO", "replication").contains("role:slave")
     }
 
     /// Has a sentinel make the replica of `primary` the primary, if that is still the primary.
     package func orderFailover(_ sentinel: Int, from primary: Int) throws {
-        let present = try command(sentinel, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "gate")
-        if present.hasSuffix("\n\(primary)") { try command(sentinel, "SENTINEL", "FAILOVER", "gate") }
+        let present = try command(on: sentinel, words: "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "gate")
+        if present.hasSuffix("\n\(primary)") { try command(on: sentinel, words: "SENTINEL", "FAILOVER", "gate") }
     }
 
     // MARK: Cluster
@@ -110,7 +112,7 @@ package final class RedisFleet: Sendable {
         guard let client = Program.installed("redis-cli") else { throw RedisServer.NotInstalled() }
         let made = try CommandRun(
             client,
-            ["--cluster", "create"] + ports.map { "127.0.0.1:\($0)" } + [
+            arguments: ["--cluster", "create"] + ports.map { "127.0.0.1:\($0)" } + [
                 "--cluster-replicas", "\(replicas)", "--cluster-yes",
             ]
         )
@@ -122,21 +124,23 @@ package final class RedisFleet: Sendable {
 
     /// True if the cluster works, as the server on `port` knows it.
     package func isClusterReady(_ port: Int) -> Bool {
-        (try? command(port, "CLUSTER", "INFO").contains("cluster_state:ok")) ?? false
+        (try? command(on: port, words: "CLUSTER", "INFO").contains("cluster_state:ok")) ?? false
     }
 
     /// Moves slots from one primary to another, with their keys.
     package func migrate(_ slots: Int, from source: Int, to target: Int) throws {
         guard let client = Program.installed("redis-cli") else { throw RedisServer.NotInstalled() }
         let arguments = [
-            "--cluster", "reshard", "127.0.0.1:\(source)", "--cluster-from", try command(source, "CLUSTER", "MYID"),
-            "--cluster-to", try command(target, "CLUSTER", "MYID"), "--cluster-slots", "\(slots)", "--cluster-yes",
+            "--cluster", "reshard", "127.0.0.1:\(source)", "--cluster-from",
+            try command(on: source, words: "CLUSTER", "MYID"),
+            "--cluster-to", try command(on: target, words: "CLUSTER", "MYID"), "--cluster-slots", "\(slots)",
+            "--cluster-yes",
         ]
         // It begins only if all servers know of the migration before.
-        var run = try CommandRun(client, arguments)
+        var run = try CommandRun(client, arguments: arguments)
         _ = try eventually {
             guard run.status != 0, run.output.contains("Nodes don't agree") else { return true }
-            run = try CommandRun(client, arguments)
+            run = try CommandRun(client, arguments: arguments)
             return false
         }
         guard run.status == 0 else { throw RedisServer.NotStarted(log: run.output + run.error) }
@@ -155,12 +159,14 @@ package final class RedisFleet: Sendable {
     package func startWatched() throws -> Watched {
         let primary = try start()
         let replica = try start(["--replicaof", "127.0.0.1 \(primary)"])
-        guard try eventually({ try command(replica, "INFO", "replication").contains("master_link_status:up") }) else {
+        guard
+            try eventually({ try command(on: replica, words: "INFO", "replication").contains("master_link_status:up") })
+        else {
             throw RedisServer.NotStarted(log: "no replication")
         }
         let sentinels = try (0..<3).map { _ in try startSentinel(of: primary, quorum: 2) }
         let isKnown = { (sentinel: Int) in
-            let facts = try self.command(sentinel, "SENTINEL", "MASTER", "gate")
+            let facts = try self.command(on: sentinel, words: "SENTINEL", "MASTER", "gate")
             return facts.contains("num-slaves\n1\n") && facts.contains("num-other-sentinels\n2\n")
         }
         guard try eventually({ try sentinels.allSatisfy(isKnown) }) else {

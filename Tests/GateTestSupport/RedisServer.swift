@@ -27,7 +27,7 @@ package final class RedisServer: Sendable {
             "--port", "0", "--unixsocket", socket, "--dir", folder.path, "--save", "", "--appendonly", "yes",
             "--appendfsync", "always", "--daemonize", "no",
         ]
-        let server = try Program(program, arguments + options, log: folder.file("redis.log"))
+        let server = try Program(program, arguments: arguments + options, log: folder.file("redis.log"))
         guard eventually({ (try? HTTPConnection("unix:\(socket)")) != nil }) else {
             throw NotStarted(log: server.output)
         }

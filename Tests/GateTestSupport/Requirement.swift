@@ -30,6 +30,6 @@ package enum Requirement {
     /// True if that Python imports these modules, and always in continuous integration.
     package static func hasOracles(importing modules: String) -> Bool {
         let python = "\(repository)/.build-oracles/bin/python"
-        return isMet((try? CommandRun(python, ["-c", "import \(modules)"]))?.status == 0)
+        return isMet((try? CommandRun(python, arguments: ["-c", "import \(modules)"]))?.status == 0)
     }
 }

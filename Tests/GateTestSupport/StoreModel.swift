@@ -40,26 +40,26 @@ package struct StoreModel {
     // MARK: Uses
 
     /// Checks the outcome of a use; a `nil` outcome is an error. Returns a description of the fault, if there is one.
-    package mutating func take(_ outcome: UseOutcome?, record use: TokenUse, at now: Timestamp) -> String? {
+    package mutating func check(_ outcome: UseOutcome?, record use: TokenUse, at now: Timestamp) -> String? {
         see(now)
         answers[outcome.map { Self.name($0) } ?? "error", default: 0] += 1
         let known = uses.filter { $0.token == use.token }
-        let place = known.firstIndex { $0.playback != nil && $0.playback == use.playback }
+        let index = known.firstIndex { $0.playback != nil && $0.playback == use.playback }
         let isRevoked = mustBeRevoked(use.token, at: now)
         switch outcome {
         case .recorded:
             uses.append(use)
             if isRevoked { return "recorded, and revoked" }
-            if place != nil { return "recorded, and had been for the same playback" }
+            if index != nil { return "recorded, and had been for the same playback" }
             return known.count < use.maximumUses ? nil : "recorded for the \(known.count + 1)th time"
         case .repeated:
             if isRevoked { return "repeated, and revoked" }
-            return place == nil ? "repeated, and had not been recorded for this playback" : nil
+            return index == nil ? "repeated, and had not been recorded for this playback" : nil
         case .usedUp:
             if isRevoked { return "used up, and revoked" }
-            if place == nil, known.count >= use.maximumUses { return nil }
+            if index == nil, known.count >= use.maximumUses { return nil }
             // Redis compares at most `maximumUses` recorded uses.
-            if traits.hasOwnClock, let place, place >= use.maximumUses { return nil }
+            if traits.hasOwnClock, let index, index >= use.maximumUses { return nil }
             return mayBeForgotten(use) ? nil : "used up, and is not"
         case .revoked(let kind): return mayBeRevoked(use.token, by: kind, at: now) ? nil : "revoked, and is not"
         case .full: return traits.capacity.map { uses.count >= $0 } ?? false ? nil : "full, and is not"
@@ -69,7 +69,7 @@ package struct StoreModel {
     }
 
     /// Checks the outcome of an examination, which records no use.
-    package mutating func take(_ outcome: UseOutcome?, examine use: TokenUse, at now: Timestamp) -> String? {
+    package mutating func check(_ outcome: UseOutcome?, examine use: TokenUse, at now: Timestamp) -> String? {
         see(now)
         switch outcome {
         case .notRevoked: return mustBeRevoked(use.token, at: now) ? "not revoked, and is" : nil
@@ -88,7 +88,7 @@ package struct StoreModel {
     // MARK: Revocations
 
     /// Checks if a store recorded a revocation.
-    package mutating func take(_ word: Revocation, isRecorded: Bool, at now: Timestamp) -> String? {
+    package mutating func check(_ word: Revocation, isRecorded: Bool, at now: Timestamp) -> String? {
         see(now)
         if isRecorded { revocations.append((word, now)) }
         return isRecorded || isOver(word.expires) ? nil : "a word was not recorded"
@@ -96,7 +96,7 @@ package struct StoreModel {
 
     private func mustBeRevoked(_ token: MediaToken, at now: Timestamp) -> Bool {
         revocations.contains { word, latest in
-            guard Self.kind(word, token) != nil, token.timeIssued < word.earliest else { return false }
+            guard Self.kind(of: word, for: token) != nil, token.timeIssued < word.earliest else { return false }
             if traits.hasOwnClock { return .now() <= word.expires }
             return now <= word.expires && latest <= word.expires.advanced(byMilliseconds: Self.margin)
         }
@@ -104,14 +104,14 @@ package struct StoreModel {
 
     /// True if a revocation may cover the token. Two revocations of one subject combine to the later expiry and issue time.
     private func mayBeRevoked(_ token: MediaToken, by kind: Revocation.Kind, at now: Timestamp) -> Bool {
-        let words = revocations.map(\.word).filter { Self.kind($0, token) == kind }
+        let words = revocations.map(\.word).filter { Self.kind(of: $0, for: token) == kind }
         return words.contains { word in
             token.timeIssued < word.earliest
                 && words.contains { $0.names == word.names && (traits.hasOwnClock || now <= $0.expires) }
         }
     }
 
-    private static func kind(_ word: Revocation, _ token: MediaToken) -> Revocation.Kind? {
+    private static func kind(of word: Revocation, for token: MediaToken) -> Revocation.Kind? {
         switch word.subject {
         case .token(let fingerprint): fingerprint == token.fingerprint ? .token : nil
         case .session(let guid, _): guid == token.userSessionGUID ? .session : nil
@@ -125,7 +125,7 @@ package struct StoreModel {
 
     private mutating func see(_ now: Timestamp) {
         latest = max(latest, now)
-        for place in revocations.indices { revocations[place].latest = max(revocations[place].latest, now) }
+        for index in revocations.indices { revocations[index].latest = max(revocations[index].latest, now) }
     }
 
     /// True if a store with its own clock may refuse to record an item that ends at `end`.
@@ -182,12 +182,12 @@ extension StoreModel {
             let fault: String?
             switch step.action {
             case .record(let use):
-                fault = take(try? await store.record(use, at: step.time), record: use, at: step.time)
+                fault = check(try? await store.record(use, at: step.time), record: use, at: step.time)
             case .examine(let use):
-                fault = take(try? await store.examine(use, at: step.time), examine: use, at: step.time)
+                fault = check(try? await store.examine(use, at: step.time), examine: use, at: step.time)
             case .revoke(let word):
                 let isRecorded = (try? await store.revoke(word, at: step.time)) != nil
-                fault = take(word, isRecorded: isRecorded, at: step.time)
+                fault = check(word, isRecorded: isRecorded, at: step.time)
             case .reopen:
                 if isLasting { handles[step.handle] = try open() }
                 fault = nil

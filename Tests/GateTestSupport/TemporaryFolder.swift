@@ -20,11 +20,13 @@ package final class TemporaryFolder: Sendable {
 
     /// Writes a file, and returns its path.
     @discardableResult
-    package func write(_ name: String, _ text: String) throws -> String { try write(name, [UInt8](text.utf8)) }
+    package func write(_ name: String, contents text: String) throws -> String {
+        try write(name, contents: [UInt8](text.utf8))
+    }
 
     /// Writes a file, in a folder that is made if it is missing, and returns its path.
     @discardableResult
-    package func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+    package func write(_ name: String, contents bytes: [UInt8]) throws -> String {
         let url = URL(fileURLWithPath: file(name))
         if name.contains("/") {
             let folder = url.deletingLastPathComponent()

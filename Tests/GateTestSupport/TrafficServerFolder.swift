@@ -22,7 +22,7 @@ package struct TrafficServerFolder {
         """
 
     /// Creates a folder of a name in `folder`.
-    package init(_ folder: TemporaryFolder, _ name: String) throws {
+    package init(in folder: TemporaryFolder, name: String) throws {
         let root = folder.file(name)
         path = root
         // Traffic Server runs as another user than root.
@@ -30,16 +30,16 @@ package struct TrafficServerFolder {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: path)
         }
-        let places = [
+        let paths = [
             "prefix: \(root)", "exec_prefix: /usr", "bindir: /usr/bin", "sbindir: /usr/sbin", "sysconfdir: \(root)/etc",
             "datadir: \(root)/cache", "includedir: /usr/include", "libdir: /usr/lib", "libexecdir: \(Self.plugins)",
             "localstatedir: \(root)/run", "runtimedir: \(root)/run", "logdir: \(root)/log", "mandir: /usr/share/man",
             "infodir: /usr/share/info", "cachedir: \(root)/cache",
         ]
         arguments = ["--run-root=\(root)/runroot.yaml"]
-        try Data((places.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: "\(root)/runroot.yaml"))
-        try write("storage.config", "\(root)/cache 16M\n")
-        try write("ip_allow.yaml", "ip_allow: [{ apply: in, ip_addrs: 0/0, action: allow, methods: ALL }]\n")
+        try Data((paths.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: "\(root)/runroot.yaml"))
+        try write("storage.config", contents: "\(root)/cache 16M\n")
+        try write("ip_allow.yaml", contents: "ip_allow: [{ apply: in, ip_addrs: 0/0, action: allow, methods: ALL }]\n")
     }
 
     /// All that the Traffic Servers in `folder` have logged of themselves.
@@ -59,7 +59,7 @@ package struct TrafficServerFolder {
     }
 
     /// Writes a file of the configuration.
-    package func write(_ name: String, _ text: String) throws {
+    package func write(_ name: String, contents text: String) throws {
         try Data(text.utf8).write(to: URL(filePath: "\(path)/etc/\(name)"))
     }
 }

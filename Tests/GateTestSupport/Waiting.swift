@@ -32,7 +32,7 @@ private final class OwnThread: TaskExecutor {
 /// Runs `body` for each number below `count` on several threads, and returns the results in the order of their ends.
 package func concurrently<Value: Sendable>(
     _ count: Int,
-    _ body: @escaping @Sendable (Int) throws -> Value
+    body: @escaping @Sendable (Int) throws -> Value
 ) throws -> [Value] {
     let outcomes = Mutex<[Result<Value, any Error>]>([])
     DispatchQueue.concurrentPerform(iterations: count) { index in

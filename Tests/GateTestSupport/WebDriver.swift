@@ -53,7 +53,7 @@ package final class WebDriver {
         let capabilities: [String: Any] = [
             "goog:chromeOptions": options, "goog:loggingPrefs": ["browser": "ALL"], "timeouts": ["script": 60_000],
         ]
-        let answer = try post("/session", ["capabilities": ["alwaysMatch": capabilities]])
+        let answer = try post("/session", body: ["capabilities": ["alwaysMatch": capabilities]])
         guard let id = (answer as? [String: Any])?["sessionId"] as? String else {
             throw Failure(description: "no session in \(answer)")
         }
@@ -63,7 +63,7 @@ package final class WebDriver {
     /// Starts the driver.
     private static func start(_ executable: String, log: String) throws -> (Program, address: String) {
         let port = try freePort()
-        let driver = try Program(executable, ["--port=\(port)"], log: log)
+        let driver = try Program(executable, arguments: ["--port=\(port)"], log: log)
         let isUp = eventually {
             driver.output.contains("was started successfully on port \(port)") || !driver.isRunning
         }
@@ -75,7 +75,7 @@ package final class WebDriver {
 
     /// Ends the browser, which would outlive its driver otherwise.
     deinit {
-        if !session.isEmpty { _ = try? ask("DELETE", session) }
+        if !session.isEmpty { _ = try? ask("DELETE", path: session) }
         driver.signal(SIGTERM)
         _ = try? driver.waitUntilExit()
     }
@@ -83,19 +83,19 @@ package final class WebDriver {
     // Pages
 
     /// Loads a page.
-    package func open(_ url: String) throws { try post("\(session)/url", ["url": url]) }
+    package func open(_ url: String) throws { try post("\(session)/url", body: ["url": url]) }
 
     /// Sets the preferred colour scheme of pages.
     package func setDark(_ isDark: Bool) throws {
         let feature = ["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]
         let command: [String: Any] = ["cmd": "Emulation.setEmulatedMedia", "params": ["features": [feature]]]
-        try post("\(session)/goog/cdp/execute", command)
+        try post("\(session)/goog/cdp/execute", body: command)
     }
 
     /// Evaluates a JavaScript expression.
     @discardableResult
     package func value(_ expression: String) throws -> Any {
-        try post("\(session)/execute/sync", ["script": "return (\(expression));", "args": [Any]()])
+        try post("\(session)/execute/sync", body: ["script": "return (\(expression));", "args": [Any]()])
     }
 
     /// Evaluates a JavaScript expression as a text; empty if it is none.
@@ -116,7 +116,7 @@ package final class WebDriver {
 
     /// Returns the new lines of the browser's console since the last call.
     package func browserLog() throws -> [String] {
-        let lines = try post("\(session)/se/log", ["type": "browser"]) as? [[String: Any]] ?? []
+        let lines = try post("\(session)/se/log", body: ["type": "browser"]) as? [[String: Any]] ?? []
         return lines.compactMap { $0["message"] as? String }
     }
 
@@ -124,7 +124,8 @@ package final class WebDriver {
     package func screenshot(_ name: String) throws {
         let folder = URL(fileURLWithPath: repository + "/.build/screenshots")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        guard let text = try ask("GET", "\(session)/screenshot") as? String, let data = Data(base64Encoded: text) else {
+        guard let text = try ask("GET", path: "\(session)/screenshot") as? String, let data = Data(base64Encoded: text)
+        else {
             throw Failure(description: "no screenshot")
         }
         try data.write(to: folder.appendingPathComponent("\(name).png"))
@@ -133,11 +134,13 @@ package final class WebDriver {
     // Mouse and keyboard
 
     /// Waits for an element, and clicks it as a viewer does: a covered element is not clicked.
-    package func click(_ selector: String) throws { try post("\(session)/element/\(try element(selector))/click", [:]) }
+    package func click(_ selector: String) throws {
+        try post("\(session)/element/\(try element(selector))/click", body: [:])
+    }
 
     /// Waits for a field, and types into it.
     package func type(_ text: String, into selector: String) throws {
-        try post("\(session)/element/\(try element(selector))/value", ["text": text])
+        try post("\(session)/element/\(try element(selector))/value", body: ["text": text])
     }
 
     /// A key that is no character.
@@ -154,7 +157,7 @@ package final class WebDriver {
     package func press(_ text: String) throws {
         let strokes = text.flatMap { [["type": "keyDown", "value": "\($0)"], ["type": "keyUp", "value": "\($0)"]] }
         let keyboard: [String: Any] = ["type": "key", "id": "keyboard", "actions": strokes]
-        try post("\(session)/actions", ["actions": [keyboard]])
+        try post("\(session)/actions", body: ["actions": [keyboard]])
     }
 
     /// Presses the tab key until an element has the focus. The element must then be visible.
@@ -169,7 +172,7 @@ package final class WebDriver {
 
     private func element(_ selector: String) throws -> String {
         try wait(until: "document.querySelector('\(selector)')?.checkVisibility()")
-        let answer = try post("\(session)/element", ["using": "css selector", "value": selector])
+        let answer = try post("\(session)/element", body: ["using": "css selector", "value": selector])
         guard let id = (answer as? [String: String])?.values.first else {
             throw Failure(description: "no element in \(answer)")
         }
@@ -179,11 +182,11 @@ package final class WebDriver {
     // The protocol
 
     @discardableResult
-    private func post(_ path: String, _ body: [String: Any]) throws -> Any {
-        try ask("POST", path, String(decoding: JSONSerialization.data(withJSONObject: body), as: UTF8.self))
+    private func post(_ path: String, body: [String: Any]) throws -> Any {
+        try ask("POST", path: path, body: String(decoding: JSONSerialization.data(withJSONObject: body), as: UTF8.self))
     }
 
-    private func ask(_ method: String, _ path: String, _ body: String = "") throws -> Any {
+    private func ask(_ method: String, path: String, body: String = "") throws -> Any {
         let connection = try HTTPConnection(address)
         // The driver refuses requests with a Host other than this machine.
         try connection.send(

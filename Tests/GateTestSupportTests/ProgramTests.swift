@@ -13,7 +13,7 @@ import Testing
         input: [UInt8] = [],
         within seconds: Double = 60
     ) throws -> CommandRun {
-        try CommandRun("/bin/sh", ["-c", script], input: input, within: seconds)
+        try CommandRun("/bin/sh", arguments: ["-c", script], input: input, within: seconds)
     }
 
     @Test func `keeps its outputs apart, and tells its exit status`() throws {
@@ -34,7 +34,7 @@ import Testing
         defer { isDone.isSet.store(true, ordering: .relaxed) }
         for _ in 0..<25 {
             // The fourth is that of the listing.
-            #expect(try CommandRun("/bin/ls", ["/proc/self/fd"]).output == "0\n1\n2\n3\n")
+            #expect(try CommandRun("/bin/ls", arguments: ["/proc/self/fd"]).output == "0\n1\n2\n3\n")
         }
     }
 
@@ -83,15 +83,17 @@ import Testing
     }
 
     @Test func `fails by its name if it is not there`() throws {
-        let failure = try #require(throws: ProgramFailure.self) { try CommandRun("/nowhere/program", ["-x"]) }
+        let failure = try #require(throws: ProgramFailure.self) {
+            try CommandRun("/nowhere/program", arguments: ["-x"])
+        }
         #expect(failure.description == "cannot start /nowhere/program -x: No such file or directory")
         let folder = try TemporaryFolder()
-        #expect(throws: ProgramFailure.self) { try Program("/nowhere/program", [], log: folder.file("log")) }
+        #expect(throws: ProgramFailure.self) { try Program("/nowhere/program", arguments: [], log: folder.file("log")) }
     }
 
     @Test func `beside the test is killed if it does not end`() throws {
         let folder = try TemporaryFolder()
-        let program = try Program("/bin/sh", ["-c", "echo started; exec sleep 60"], log: folder.file("log"))
+        let program = try Program("/bin/sh", arguments: ["-c", "echo started; exec sleep 60"], log: folder.file("log"))
         #expect(eventually { program.output == "started\n" })
         let failure = try #require(throws: ProgramFailure.self) { try program.waitUntilExit(within: 0.1) }
         #expect(failure.description.hasSuffix("started\n"))

@@ -54,9 +54,9 @@
             ("before the head", ""), ("in the head", "HTTP/1.1 200 OK\r\nConte"),
             ("in the body", head + "Content-Length: 100\r\n\r\n{"),
         ])
-        func `ends with its time limit if the server stalls`(place: String, text: String) async throws {
+        func `ends with its time limit if the server stalls`(position: String, text: String) async throws {
             let (result, server) = try await fetch(.stall(text))
-            #expect(result == .failure(.timeout) && server.requests.count == 1, "\(place)")
+            #expect(result == .failure(.timeout) && server.requests.count == 1, "\(position)")
         }
 
         @Test func `takes 5 s at most, and 2 s of them for a connection`() async throws {

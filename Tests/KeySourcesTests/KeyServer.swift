@@ -40,7 +40,7 @@ final class KeyServer: Sendable {
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Handler(behaviour, received))
+                    try channel.pipeline.syncOperations.addHandler(Handler(behaviour: behaviour, received: received))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -56,7 +56,7 @@ final class KeyServer: Sendable {
         private let received: Received
         private var request = ""
 
-        init(_ behaviour: Behaviour, _ received: Received) {
+        init(behaviour: Behaviour, received: Received) {
             self.behaviour = behaviour
             self.received = received
         }

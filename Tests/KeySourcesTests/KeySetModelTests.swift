@@ -16,8 +16,8 @@ import Testing
         var confirmed: Timestamp?
         var begun: Timestamp?
         var lastSuccess = true
-        var lastAsked: Timestamp?
-        var isAsked = false
+        var lastRequest: Timestamp?
+        var isRequested = false
         var failures = 0
 
         func ids(at now: Timestamp) -> [String] {
@@ -43,7 +43,7 @@ import Testing
             case 1...4: now = now.adding(seconds: Int64.random(in: 0...40, using: &random))
             default:
                 let id = "\(Int.random(in: 0..<2000, using: &random))"
-                if state.ask(for: SetSample.id(id), at: now) { model.isAsked = true }
+                if state.ask(for: SetSample.id(id), at: now) { model.isRequested = true }
             }
             guard case .fetch(let tag) = state.next(at: now) else {
                 #expect(state.ids == model.ids(at: now))
@@ -53,7 +53,7 @@ import Testing
             #expect(state.next(at: now) == .wait(milliseconds: 30_000))
             now = now.adding(seconds: Int64.random(in: 0...5, using: &random))
             let id = "\(Int.random(in: 0..<2000, using: &random))"
-            answer(state, &model, id, tag, at: now, choice: Int.random(in: 0..<4, using: &random))
+            finish(state, model: &model, id: id, tag: tag, at: now, choice: Int.random(in: 0..<4, using: &random))
             #expect(state.ids == model.ids(at: now))
         }
     }
@@ -61,20 +61,20 @@ import Testing
     private func check(_ model: inout Model, at now: Timestamp) {
         defer {
             model.begun = now
-            model.isAsked = false
+            model.isRequested = false
         }
         guard let begun = model.begun, now.since(begun) < model.gap else { return }
         // A fetch ahead of its time is one for an unknown key, after a success, 30 s from another such.
-        #expect(model.isAsked && model.failures == 0)
-        if let asked = model.lastAsked { #expect(now.since(asked) >= 30_000) }
-        model.lastAsked = now
+        #expect(model.isRequested && model.failures == 0)
+        if let lastRequest = model.lastRequest { #expect(now.since(lastRequest) >= 30_000) }
+        model.lastRequest = now
     }
 
-    private func answer(
+    private func finish(
         _ state: SetLife,
-        _ model: inout Model,
-        _ id: String,
-        _ tag: String?,
+        model: inout Model,
+        id: String,
+        tag: String?,
         at now: Timestamp,
         choice: Int
     ) {
@@ -85,10 +85,10 @@ import Testing
         case 1 where tag != nil:
             // The set may have gone during the fetch only if it was asked for without its tag.
             #expect(tag == model.ids.first.map { "\"\($0)\"" })
-            #expect(state.finish(.success(SetSample.response(304)), at: now, spread: 0) == .unchanged)
+            #expect(state.finish(.success(SetSample.response(status: 304)), at: now, spread: 0) == .unchanged)
             (model.confirmed, model.failures) = (now, 0)
         default:
-            let answer = choice == 2 ? .success(SetSample.response(503)) : SetSample.answer()
+            let answer = choice == 2 ? .success(SetSample.response(status: 503)) : SetSample.answer()
             guard case .failed = state.finish(answer, at: now, spread: 0) else {
                 Issue.record("a bad answer was accepted")
                 return

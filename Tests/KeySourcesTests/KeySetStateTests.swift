@@ -26,7 +26,7 @@ import Testing
         if let age { headers.append(("age", age)) }
         for (spread, share) in [(0.0, 1.0), (1, 1.1), (-1, 0.9), (7, 1.1)] {
             let state = SetSample.state()
-            let answer = SetSample.response(200, headers, SetSample.set(["a"]))
+            let answer = SetSample.response(status: 200, headers: headers, body: SetSample.set(["a"]))
             #expect(state.fetch(.success(answer), at: now, spread: spread) == .fetched)
             #expect(abs(state.wait(from: now) - Int64(Double(wait) * share)) <= 1)
         }
@@ -42,7 +42,10 @@ import Testing
     func `is as fresh as Expires says`(expires: String, date: String, wait: Int64) {
         let state = SetSample.state()
         let headers = [("Content-Type", "application/json"), ("Expires", expires), ("Date", date)]
-        _ = state.fetch(.success(SetSample.response(200, headers, SetSample.set(["a"]))), at: now)
+        _ = state.fetch(
+            .success(SetSample.response(status: 200, headers: headers, body: SetSample.set(["a"]))),
+            at: now
+        )
         #expect(state.wait(from: now) == wait)
     }
 
@@ -53,7 +56,7 @@ import Testing
         let generation = state.generation
         let later = now.adding(seconds: 480)
         #expect(state.next(at: later) == .fetch(entityTag: "\"v1\""))
-        #expect(state.finish(.success(SetSample.response(304)), at: later, spread: 0) == .unchanged)
+        #expect(state.finish(.success(SetSample.response(status: 304)), at: later, spread: 0) == .unchanged)
         #expect(state.ids == ["a"] && state.confirmed == later && state.generation == generation)
         // The same bytes again are no change either.
         #expect(state.fetch(SetSample.answer("a"), at: later.adding(seconds: 480)) == .fetched)
@@ -64,19 +67,25 @@ import Testing
 
     static let refused: [(String, Result<KeySetResponse, KeySetFault>, KeySetFault)] = [
         ("a stall", .failure(.timeout), .timeout), ("a private address", .failure(.addressRefused), .addressRefused),
-        ("a redirect", .success(SetSample.response(302, [("Location", "https://a.example/")])), .redirected),
-        ("an error", .success(SetSample.response(500)), .statusRefused),
-        ("a confirmation of nothing", .success(SetSample.response(304)), .statusRefused),
+        (
+            "a redirect", .success(SetSample.response(status: 302, headers: [("Location", "https://a.example/")])),
+            .redirected
+        ),
+        ("an error", .success(SetSample.response(status: 500)), .statusRefused),
+        ("a confirmation of nothing", .success(SetSample.response(status: 304)), .statusRefused),
         ("HTML", html("text/html"), .contentTypeRefused), ("HTML as JSON", html("application/json"), .malformed),
-        ("no type", .success(SetSample.response(200, [], SetSample.set(["x"]))), .contentTypeRefused),
+        (
+            "no type", .success(SetSample.response(status: 200, headers: [], body: SetSample.set(["x"]))),
+            .contentTypeRefused
+        ),
         ("CBOR", html("application/cose-key-set"), .contentTypeRefused),
         (
             "compression",
             .success(
                 SetSample.response(
-                    200,
-                    [("Content-Type", "application/json"), ("Content-Encoding", "gzip")],
-                    SetSample.set(["x"])
+                    status: 200,
+                    headers: [("Content-Type", "application/json"), ("Content-Encoding", "gzip")],
+                    body: SetSample.set(["x"])
                 )
             ), .contentTypeRefused
         ),
@@ -104,11 +113,15 @@ import Testing
     ]
 
     private static func html(_ type: String) -> Result<KeySetResponse, KeySetFault> {
-        .success(SetSample.response(200, [("Content-Type", type)], [UInt8]("<!doctype html>".utf8)))
+        .success(
+            SetSample.response(status: 200, headers: [("Content-Type", type)], body: [UInt8]("<!doctype html>".utf8))
+        )
     }
 
     private static func json(_ text: String) -> Result<KeySetResponse, KeySetFault> {
-        .success(SetSample.response(200, [("Content-Type", "application/json")], [UInt8](text.utf8)))
+        .success(
+            SetSample.response(status: 200, headers: [("Content-Type", "application/json")], body: [UInt8](text.utf8))
+        )
     }
 
     @Test(arguments: refused)
@@ -157,7 +170,7 @@ import Testing
         // What is gone cannot be confirmed.
         #expect(state.next(at: end.adding(seconds: 9)) == .fetch(entityTag: nil))
         #expect(
-            state.finish(.success(SetSample.response(304)), at: end.adding(seconds: 9), spread: 0)
+            state.finish(.success(SetSample.response(status: 304)), at: end.adding(seconds: 9), spread: 0)
                 == .failed(.statusRefused)
         )
     }

@@ -47,7 +47,7 @@ final class ScriptedFetcher: KeySetFetcher {
     /// Runs a source, and `body` with the changes of its keys.
     private func run(
         _ source: KeySource,
-        _ body: (inout AsyncStream<[String]>.Iterator) async throws -> Void
+        body: (inout AsyncStream<[String]>.Iterator) async throws -> Void
     ) async throws {
         let (changes, continuation) = AsyncStream.makeStream(of: [String].self)
         let task = Task {
@@ -111,7 +111,7 @@ final class ScriptedFetcher: KeySetFetcher {
     func `uses no copy that is damaged`(text: String) throws {
         let folder = try TemporaryFolder()
         let address = try KeySetAddress("https://keys.example/jwks.json", notation: .jwkSet)
-        try folder.write(KeySetCopy.name(address, issuer: "other-org"), text)
+        try folder.write(KeySetCopy.name(address, issuer: "other-org"), contents: text)
         #expect(try source(folder.path).keys.isEmpty)
     }
 

@@ -30,11 +30,11 @@ enum SetSample {
         var headers: [(String, String)] = [("Content-Type", "application/jwk-set+json")]
         if let tag { headers.append(("ETag", tag)) }
         if let caching { headers.append(("Cache-Control", caching)) }
-        return .success(response(200, headers, set(ids)))
+        return .success(response(status: 200, headers: headers, body: set(ids)))
     }
 
-    static func response(_ status: Int, _ headers: [(String, String)] = [], _ body: [UInt8] = []) -> KeySetResponse {
-        KeySetResponse(status: status, headers: headers.map { .init($0.0, $0.1) }, body: body)
+    static func response(status: Int, headers: [(String, String)] = [], body: [UInt8] = []) -> KeySetResponse {
+        KeySetResponse(status: status, headers: headers.map { .init(name: $0.0, value: $0.1) }, body: body)
     }
 
     static func state(_ rules: KeySetRules = KeySetRules()) -> SetLife {

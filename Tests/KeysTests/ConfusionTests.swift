@@ -18,12 +18,12 @@ import Testing
     }
 
     static func signers() throws -> [Signer] {
-        func signer(_ name: String, _ identifier: Int64?, _ type: KeyType, _ algorithm: KeyAlgorithm) throws -> Signer {
+        func signer(_ name: String, identifier: Int64?, type: KeyType, algorithm: KeyAlgorithm) throws -> Signer {
             let pair = try PrivateKey(generating: type)
             let scheme = try #require(
                 SignatureScheme.allCases.first { $0.suits(type) && (algorithm == .ps256) == ($0 == .ps256) }
             )
-            let maker = try #require(SignatureMaker(pair, scheme))
+            let maker = try #require(SignatureMaker(pair, scheme: scheme))
             let key = try TokenKey(
                 pem: [UInt8](pair.publicKey.pem().utf8),
                 id: KeyID(name),
@@ -32,7 +32,7 @@ import Testing
             )
             return Signer(name: name, key: key, algorithm: identifier, isMAC: false) { try maker.sign($0) }
         }
-        let mac = try HMACKey(Example.secret, .sha256)
+        let mac = try HMACKey(Example.secret, function: .sha256)
         return [
             Signer(
                 name: "HS256",
@@ -40,10 +40,10 @@ import Testing
                 algorithm: 5,
                 isMAC: true
             ) { mac.code(of: $0) ?? [] },
-            try signer("ES256", -7, .ellipticCurve(.p256), .es256),
-            try signer("PS256", -37, .rsa(bits: 2048), .ps256),
-            try signer("RS256", nil, .rsa(bits: 2048), .rs256),
-            try signer("EdDSA", -8, .ed25519, .edDSA),
+            try signer("ES256", identifier: -7, type: .ellipticCurve(.p256), algorithm: .es256),
+            try signer("PS256", identifier: -37, type: .rsa(bits: 2048), algorithm: .ps256),
+            try signer("RS256", identifier: nil, type: .rsa(bits: 2048), algorithm: .rs256),
+            try signer("EdDSA", identifier: -8, type: .ed25519, algorithm: .edDSA),
         ]
     }
 
@@ -73,7 +73,9 @@ import Testing
         let (protected, payload) = (try item { $0.write(header) }, try item { $0.write([0xA0]) })
         let head = [UInt8](hex: tag == 17 ? "84644d414330" : "846a5369676e617475726531")
         let none: [UInt8] = [0x40]
-        let signature = try sign(MessagePieces(head.span, protected.span, none.span, payload.span))
+        let signature = try sign(
+            MessagePieces(first: head.span, second: protected.span, third: none.span, fourth: payload.span)
+        )
         return try item { writer in
             writer.write(tag: 61)
             writer.write(tag: tag)
@@ -134,7 +136,7 @@ import Testing
             let keys = try KeySet([signer.key])
             let secrets = [[UInt8](keys.publishedJWKSet.utf8), keys.publishedCOSEKeySet]
             for secret in secrets {
-                let mac = try HMACKey(secret, .sha256)
+                let mac = try HMACKey(secret, function: .sha256)
                 for algorithm: Int64? in [5, nil, signer.algorithm] {
                     let bytes = try Self.envelope(
                         tag: 17,

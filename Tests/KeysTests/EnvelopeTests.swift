@@ -82,11 +82,11 @@ import Testing
                 wrong[bit / 8] ^= 1 << UInt8(bit % 8)
                 #expect((try? keys.payload(wrong)) == nil, "bit \(bit)")
             }
-            for place in bytes.indices {
+            for index in bytes.indices {
                 var (shorter, longer) = (bytes, bytes)
-                shorter.remove(at: place)
-                longer.insert(bytes[place], at: place)
-                #expect((try? keys.payload(shorter)) == nil && (try? keys.payload(longer)) == nil, "byte \(place)")
+                shorter.remove(at: index)
+                longer.insert(bytes[index], at: index)
+                #expect((try? keys.payload(shorter)) == nil && (try? keys.payload(longer)) == nil, "byte \(index)")
             }
             #expect(payload == (try keys.payload(bytes)))
         }

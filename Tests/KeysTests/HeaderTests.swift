@@ -25,8 +25,8 @@ struct CraftedEnvelope {
         let head = [UInt8](hex: "84644d414330")
         let none: [UInt8] = [0x40]
         let (first, second) = (try item(authenticated ?? protected), [UInt8](hex: payload))
-        let key = try HMACKey(Example.secret, .sha256)
-        let pieces = MessagePieces(head.span, first.span, none.span, second.span)
+        let key = try HMACKey(Example.secret, function: .sha256)
+        let pieces = MessagePieces(first: head.span, second: first.span, third: none.span, fourth: second.span)
         let code = key.code(of: pieces) ?? []
         return [UInt8](hex: tags) + [0x84] + (try item(protected)) + [UInt8](hex: unprotected) + second + [0x58, 0x20]
             + code
@@ -202,11 +202,14 @@ struct CraftedEnvelope {
 
     /// Labels of unprotected headers are looked for among protected ones, of which there may be many.
     @Test func `of many labels are read in time`() throws {
-        func map(_ labels: Range<Int>, _ prefix: String = "") -> String {
+        func map(of labels: Range<Int>, prefix: String = "") -> String {
             "b8" + [UInt8(labels.count + prefix.count / 4)].hexadecimal + prefix
                 + labels.reversed().map { "19" + [UInt8($0 >> 8), UInt8($0 & 255)].hexadecimal + "f6" }.joined()
         }
-        let envelope = CraftedEnvelope(protected: map(1000..<1100, "0105"), unprotected: map(2000..<2100))
+        let envelope = CraftedEnvelope(
+            protected: map(of: 1000..<1100, prefix: "0105"),
+            unprotected: map(of: 2000..<2100)
+        )
         let keys = try KeySet([Example.macKey()])
         #expect(try keys.payload(envelope.bytes()) == [0xA0])
     }

@@ -11,8 +11,8 @@ import Testing
 
 @Suite struct `Keys for a token` {
     private static func secretKey(
-        _ seed: UInt8,
-        _ id: String?,
+        seed: UInt8,
+        id: String?,
         issuer: String = "playgate",
         format: TokenFormat = .cat,
         validity: ClosedRange<Timestamp>? = nil
@@ -26,8 +26,8 @@ import Testing
     }
 
     private static func issuer(
-        _ keys: [TokenKey],
-        _ envelope: [UInt8],
+        among keys: [TokenKey],
+        of envelope: [UInt8],
         at now: Timestamp = Example.now,
         attempts: Int = 8
     ) throws -> String {
@@ -38,35 +38,37 @@ import Testing
     }
 
     @Test func `are those with its identifier, of all issuers of the format`() throws {
-        let (one, other) = (try Self.secretKey(1, "a"), try Self.secretKey(2, "a", issuer: "other"))
-        #expect(try Self.issuer([one, other], one.signCOSE([0xA0])) == "playgate")
-        #expect(try Self.issuer([one, other], other.signCOSE([0xA0])) == "other")
-        #expect(try Self.issuer([other, one], one.signCOSE([0xA0])) == "playgate")
-        let renamed = try Self.secretKey(1, "b")
-        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer([renamed], one.signCOSE([0xA0])) }
-        let foreign = try Self.secretKey(1, "a", format: .uriSigning)
-        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer([foreign], one.signCOSE([0xA0])) }
-        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer([], one.signCOSE([0xA0])) }
-        let unnamed = try Self.secretKey(1, nil)
-        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer([unnamed], one.signCOSE([0xA0])) }
-        #expect(throws: KeySetError(.duplicateKeyID)) { try KeySet([one, Self.secretKey(3, "a")]) }
+        let (one, other) = (try Self.secretKey(seed: 1, id: "a"), try Self.secretKey(seed: 2, id: "a", issuer: "other"))
+        #expect(try Self.issuer(among: [one, other], of: one.signCOSE([0xA0])) == "playgate")
+        #expect(try Self.issuer(among: [one, other], of: other.signCOSE([0xA0])) == "other")
+        #expect(try Self.issuer(among: [other, one], of: one.signCOSE([0xA0])) == "playgate")
+        let renamed = try Self.secretKey(seed: 1, id: "b")
+        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer(among: [renamed], of: one.signCOSE([0xA0])) }
+        let foreign = try Self.secretKey(seed: 1, id: "a", format: .uriSigning)
+        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer(among: [foreign], of: one.signCOSE([0xA0])) }
+        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer(among: [], of: one.signCOSE([0xA0])) }
+        let unnamed = try Self.secretKey(seed: 1, id: nil)
+        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer(among: [unnamed], of: one.signCOSE([0xA0])) }
+        #expect(throws: KeySetError(.duplicateKeyID)) { try KeySet([one, Self.secretKey(seed: 3, id: "a")]) }
     }
 
     @Test func `are at most eight if it has no identifier`() throws {
-        let token = try Self.secretKey(9, nil).signCOSE([0xA0])
-        let keys = try (1...9).map { try Self.secretKey(UInt8($0), "\($0)") }
-        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer(keys, token) }
-        #expect(try Self.issuer(Array(keys.dropFirst()), token) == "playgate")
-        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer(Array(keys.dropFirst()), token, attempts: 7) }
-        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer([keys[8]], token, attempts: 0) }
-        #expect(throws: COSERefusal.signatureInvalid) { try Self.issuer(Array(keys.dropLast()), token) }
+        let token = try Self.secretKey(seed: 9, id: nil).signCOSE([0xA0])
+        let keys = try (1...9).map { try Self.secretKey(seed: UInt8($0), id: "\($0)") }
+        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer(among: keys, of: token) }
+        #expect(try Self.issuer(among: Array(keys.dropFirst()), of: token) == "playgate")
+        #expect(throws: COSERefusal.keyUnknown) {
+            try Self.issuer(among: Array(keys.dropFirst()), of: token, attempts: 7)
+        }
+        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer(among: [keys[8]], of: token, attempts: 0) }
+        #expect(throws: COSERefusal.signatureInvalid) { try Self.issuer(among: Array(keys.dropLast()), of: token) }
     }
 
     @Test func `are one alone if it has no algorithm`() throws {
         let envelope = try CraftedEnvelope(protected: "").bytes()
         #expect(try KeySet([Example.macKey()]).payload(envelope) == [0xA0])
         #expect(throws: COSERefusal.keyUnknown) {
-            try KeySet([Example.macKey(), Self.secretKey(1, "other")]).payload(envelope)
+            try KeySet([Example.macKey(), Self.secretKey(seed: 1, id: "other")]).payload(envelope)
         }
         let pair = try TokenKey.generate(.es256, id: KeyID("pg-2026-11"), binding: Example.binding).key
         #expect(throws: COSERefusal.algorithmRefused) { try KeySet([pair]).payload(envelope) }
@@ -74,12 +76,12 @@ import Testing
 
     @Test func `are valid at the time`() throws {
         let (start, end) = (Timestamp(secondsSince1970: 1000), Timestamp(secondsSince1970: 2000))
-        let key = try Self.secretKey(1, "a", validity: start...end)
+        let key = try Self.secretKey(seed: 1, id: "a", validity: start...end)
         let token = try key.signCOSE([0xA0])
-        for now in [start, end] { #expect(try Self.issuer([key], token, at: now) == "playgate") }
+        for now in [start, end] { #expect(try Self.issuer(among: [key], of: token, at: now) == "playgate") }
         for seconds: Int64 in [999, 2001] {
             #expect(throws: COSERefusal.keyUnknown) {
-                try Self.issuer([key], token, at: Timestamp(secondsSince1970: seconds))
+                try Self.issuer(among: [key], of: token, at: Timestamp(secondsSince1970: seconds))
             }
         }
     }
@@ -93,23 +95,23 @@ import Testing
             binding: Example.binding
         )
         let token = try pair.key.signCOSE([0xA0])
-        #expect(try Self.issuer(verifying.keys, token) == "playgate")
+        #expect(try Self.issuer(among: verifying.keys, of: token) == "playgate")
         #expect(throws: KeySetError(.unusableKey)) { try verifying.keys[0].signCOSE([0xA0]) }
         let again = try TokenKey(pem: [UInt8](pem.utf8), id: KeyID("a"), binding: Example.binding)
-        #expect(try Self.issuer([again], again.signCOSE([0xA0])) == "playgate")
+        #expect(try Self.issuer(among: [again], of: again.signCOSE([0xA0])) == "playgate")
         // A key that may only sign verifies nothing.
         let set = "{\"keys\":[{\"kty\":\"oct\",\"kid\":\"s\",\"key_ops\":[\"sign\"],\"k\":\"\(`Key sets`.secret)\"}]}"
         let signing = try KeySetReading([UInt8](set.utf8), source: .local, binding: Example.binding).keys
-        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer(signing, signing[0].signCOSE([0xA0])) }
+        #expect(throws: COSERefusal.keyUnknown) { try Self.issuer(among: signing, of: signing[0].signCOSE([0xA0])) }
     }
 
     @Test func `show no part of a secret`() throws {
         let made = try TokenKey.generate(.hs256, id: KeyID("a\u{7}\u{202E}"), binding: Example.binding)
         guard case .bytes(let secret) = made.secret else { return }
-        var shown = ""
-        dump(made, to: &shown)
-        shown += "\(made) \(made.key)" + String(reflecting: made.key)
-        #expect(secret.count == 32 && !shown.contains("\(secret[0]), \(secret[1])") && !shown.contains("\u{202E}"))
+        var text = ""
+        dump(made, to: &text)
+        text += "\(made) \(made.key)" + String(reflecting: made.key)
+        #expect(secret.count == 32 && !text.contains("\(secret[0]), \(secret[1])") && !text.contains("\u{202E}"))
     }
 }
 
@@ -129,7 +131,7 @@ import Testing
         #expect(pair.algorithm == algorithm && pair.operations == [.verify, .sign] && pair.validity == nil)
         let folder = try TemporaryFolder()
         try pem.write(toFile: folder.file("key.pem"), atomically: true, encoding: .utf8)
-        let run = try CommandRun("/usr/bin/openssl", ["pkey", "-in", folder.file("key.pem"), "-pubout"])
+        let run = try CommandRun("/usr/bin/openssl", arguments: ["pkey", "-in", folder.file("key.pem"), "-pubout"])
         let key = try TokenKey(pem: [UInt8](run.output.utf8), id: nil, binding: binding)
         #expect(key.algorithm == algorithm && key.operations == .verify)
         if algorithm != .rs256 {
@@ -155,7 +157,7 @@ import Testing
         let folder = try TemporaryFolder()
         let run = try CommandRun(
             "/usr/bin/openssl",
-            [
+            arguments: [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
                 "-subj",
                 "/CN=test", "-keyout", folder.file("key.pem"), "-out", folder.file("certificate.pem"),

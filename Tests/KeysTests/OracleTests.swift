@@ -17,7 +17,7 @@ struct `cwt and pycose` {
         let lines = try requests.map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }
         let run = try CommandRun(
             python,
-            [repository + "/Tests/KeysTests/Oracles/cose.py"],
+            arguments: [repository + "/Tests/KeysTests/Oracles/cose.py"],
             input: [UInt8](lines.joined(separator: "\n").utf8)
         )
         try #require(run.status == 0, "\(run.error)")

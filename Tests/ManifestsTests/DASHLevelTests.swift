@@ -28,7 +28,7 @@ import Testing
                     + Self.period(template + Self.set(Self.own) + Self.set(Self.protected + Self.own))
             )
         }
-        #expect(try DASH.rewrite(mpd(Self.media), rules) == mpd(Self.granted))
+        #expect(try DASH.rewrite(mpd(Self.media), rules: rules) == mpd(Self.granted))
     }
 
     @Test(
@@ -41,7 +41,7 @@ import Testing
     ) func differences(sets: String) throws {
         let rules = try DASH.rules(.query())
         let periods = [Self.period(Self.set(Self.own)), Self.period(sets), Self.period(Self.set(Self.other))].joined()
-        let fault = #expect(throws: ManifestFault.self) { try DASH.rewrite(DASH.mpd(periods), rules) }
+        let fault = #expect(throws: ManifestFault.self) { try DASH.rewrite(DASH.mpd(periods), rules: rules) }
         #expect(fault?.code == .unsupported)
     }
 
@@ -52,9 +52,9 @@ import Testing
             Self.period(Self.set(template + "<Representation id=\"v&#49;\"/>"))
                 + Self.period(Self.set(Self.own) + Self.set(template + "<Representation id=\"\(id)\"/>" + Self.own))
         }
-        #expect(try DASH.rewrite(DASH.mpd(periods("v2")), rules).contains(periods("v2")))
+        #expect(try DASH.rewrite(DASH.mpd(periods("v2")), rules: rules).contains(periods("v2")))
         // With this identifier the template leaves the segment with the grant, whatever is written.
-        let fault = #expect(throws: ManifestFault.self) { try DASH.rewrite(DASH.mpd(periods("../x")), rules) }
+        let fault = #expect(throws: ManifestFault.self) { try DASH.rewrite(DASH.mpd(periods("../x")), rules: rules) }
         #expect(fault?.code == .unsupported)
     }
 }

@@ -14,7 +14,7 @@ import Testing
 
         init(
             _ name: String,
-            _ content: (mpd: String, period: String),
+            content: (mpd: String, period: String),
             segment: (mpd: String, period: String),
             query: (mpd: String, period: String)
         ) {
@@ -30,7 +30,7 @@ import Testing
     static let cases: [Case] = [
         Case(
             "a template: every identifier survives",
-            (
+            content: (
                 "",
                 "<SegmentTemplate media=\"$RepresentationID$/$Number%05d$-$Bandwidth$-$$.m4s\" initialization='$RepresentationID$/i.mp4'/>"
             ),
@@ -46,7 +46,9 @@ import Testing
         ),
         Case(
             "a template with an index, bitstream switching, time and sub-number",
-            ("", "<SegmentTemplate media=\"$Time$.m4s\" index=\"$SubNumber$.sidx\" bitstreamSwitching=\"b.mp4\"/>"),
+            content: (
+                "", "<SegmentTemplate media=\"$Time$.m4s\" index=\"$SubNumber$.sidx\" bitstreamSwitching=\"b.mp4\"/>"
+            ),
             segment: (
                 written,
                 "<SegmentTemplate media=\"$Time$.m4s\" index=\"$SubNumber$.sidx\" bitstreamSwitching=\"b.mp4\"/>"
@@ -59,13 +61,13 @@ import Testing
         ),
         Case(
             "an absolute path, which leaves the segment of the base",
-            ("", "<SegmentTemplate media=\"/vod/$Number$.m4s\"/>"),
+            content: ("", "<SegmentTemplate media=\"/vod/$Number$.m4s\"/>"),
             segment: ("", "<SegmentTemplate media=\"/~cat=AAbb-_.12/vod/$Number$.m4s\"/>"),
             query: ("", "<SegmentTemplate media=\"/vod/$Number$.m4s?cat=AAbb-_.12\"/>")
         ),
         Case(
             "dots that stay below the root, and dots that climb above it",
-            ("", "<SegmentTemplate media=\"../x/$Number$.m4s\" initialization=\"../../../x/i.mp4\"/>"),
+            content: ("", "<SegmentTemplate media=\"../x/$Number$.m4s\" initialization=\"../../../x/i.mp4\"/>"),
             segment: (
                 written, "<SegmentTemplate media=\"../x/$Number$.m4s\" initialization=\"/~cat=AAbb-_.12/x/i.mp4\"/>"
             ),
@@ -76,7 +78,7 @@ import Testing
         ),
         Case(
             "a list, with queries and escapes",
-            (
+            content: (
                 "",
                 "<SegmentList><Initialization sourceURL=\"i.mp4\"/><RepresentationIndex sourceURL=\"r.sidx\"/>"
                     + "<BitstreamSwitching sourceURL=\"b.mp4\"/>"
@@ -99,7 +101,7 @@ import Testing
         ),
         Case(
             "a BaseURL that is the file of a segment",
-            (
+            content: (
                 "",
                 "<BaseURL serviceLocation=\"a\" byteRange=\"$base$?$query$&amp;b=$first$-$last$\"> v.mp4 </BaseURL><SegmentBase indexRange=\"0-9\"><Initialization range=\"0-1\"/></SegmentBase>"
             ),
@@ -114,7 +116,7 @@ import Testing
         ),
         Case(
             "a BaseURL that is a folder, absolute, on a protected host",
-            (
+            content: (
                 "<BaseURL>https://two.example/x/</BaseURL>",
                 "<BaseURL>y/</BaseURL><SegmentTemplate media=\"$Number$.m4s\"/>"
             ),
@@ -129,7 +131,7 @@ import Testing
         ),
         Case(
             "a BaseURL on another host: nothing below it has the grant",
-            (
+            content: (
                 "<BaseURL>https://ads.example/x/</BaseURL>",
                 "<BaseURL>/y/</BaseURL><SegmentTemplate media=\"$Number$.m4s\" initialization=\"/i.mp4\"/>"
             ),
@@ -144,7 +146,7 @@ import Testing
         ),
         Case(
             "an empty BaseURL, which has no place for a text",
-            ("<BaseURL serviceLocation=\"a\" />", "<SegmentTemplate media=\"$Number$.m4s\"/>"),
+            content: ("<BaseURL serviceLocation=\"a\" />", "<SegmentTemplate media=\"$Number$.m4s\"/>"),
             segment: (
                 "<BaseURL serviceLocation=\"a\" >/~cat=AAbb-_.12/live/tnt/main.mpd</BaseURL>",
                 "<SegmentTemplate media=\"$Number$.m4s\"/>"
@@ -155,7 +157,7 @@ import Testing
         ),
         Case(
             "references without a scheme, and with another one",
-            (
+            content: (
                 "",
                 "<BaseURL>//two.example/x/</BaseURL><SegmentTemplate media=\"$Number$.m4s\" initialization=\"data:video/mp4;base64,AAAA\"/>"
             ),
@@ -170,7 +172,7 @@ import Testing
         ),
         Case(
             "an old grant, which is replaced",
-            (
+            content: (
                 "<BaseURL>https://cdn.example/~cat=OLD/x/</BaseURL>",
                 "<SegmentTemplate media=\"$Number$.m4s\" initialization=\"https://two.example/i.mp4?a=1&amp;cat=\(ReferenceTests.old)\"/>"
             ),
@@ -185,7 +187,7 @@ import Testing
         ),
         Case(
             "locations of the MPD and of patches, content steering and clocks",
-            (
+            content: (
                 "<Location>main.mpd?s=1</Location><Location>https://ads.example/live/tnt/main.mpd</Location>"
                     + "<PatchLocation ttl=\"60\">https://cdn.example/patch.mpp</PatchLocation>"
                     + "<ContentSteering defaultServiceLocation=\"a\">https://two.example/steer</ContentSteering>"
@@ -217,7 +219,7 @@ import Testing
         ),
         Case(
             "a Location in another folder: the base is written, since players differ about it",
-            ("<Location>/other/main.mpd</Location>", "<SegmentTemplate media=\"$Number$.m4s\"/>"),
+            content: ("<Location>/other/main.mpd</Location>", "<SegmentTemplate media=\"$Number$.m4s\"/>"),
             segment: (
                 written + "<Location>https://cdn.example/~cat=AAbb-_.12/other/main.mpd</Location>",
                 "<SegmentTemplate media=\"$Number$.m4s\"/>"
@@ -229,7 +231,7 @@ import Testing
         ),
         Case(
             "elements in other documents, another MPD, and events, which are left alone",
-            (
+            content: (
                 "<EssentialProperty schemeIdUri=\"urn:mpeg:dash:chaining:2016\" value=\"next.mpd\"/>",
                 "<EventStream schemeIdUri=\"https://cdn.example/\" value=\"https://cdn.example/\"><Event><BaseURL>https://cdn.example/</BaseURL></Event></EventStream>"
                     + "<SegmentList xlink:href=\"https://two.example/list.xml\" xlink:actuate=\"onLoad\"/>"
@@ -251,7 +253,7 @@ import Testing
         ),
         Case(
             "what is no reference of a player",
-            (
+            content: (
                 "<ProgramInformation moreInformationURL=\"https://cdn.example/about\"><BaseURL>https://cdn.example/</BaseURL></ProgramInformation>"
                     + "<Metrics metrics=\"a\"><Reporting schemeIdUri=\"urn:x\" value=\"https://cdn.example/report\"/></Metrics>",
                 "<!-- <BaseURL>https://cdn.example/</BaseURL> --><?x https://cdn.example/?>"
@@ -269,7 +271,7 @@ import Testing
         ),
         Case(
             "escapes: read as characters, written escaped",
-            (
+            content: (
                 "",
                 "<BaseURL>https://cdn.example/a&#47;b&apos;/</BaseURL><SegmentTemplate media='$Number$.m4s?a=&#x31;&amp;b=\"'/>"
             ),
@@ -285,18 +287,18 @@ import Testing
     ]
 
     @Test("that carry a segment", arguments: cases) func segment(example: Case) throws {
-        try check(example, .segment(), example.segment)
+        try check(example, mode: .segment(), expected: example.segment)
     }
 
     @Test("that carry a parameter", arguments: cases) func query(example: Case) throws {
-        try check(example, .query(), example.query)
+        try check(example, mode: .query(), expected: example.query)
     }
 
-    private func check(_ example: Case, _ mode: ManifestRules.Mode, _ expected: (mpd: String, period: String)) throws {
+    private func check(_ example: Case, mode: ManifestRules.Mode, expected: (mpd: String, period: String)) throws {
         let rules = try DASH.rules(mode)
-        let output = try DASH.rewrite(DASH.period(example.content.period, mpd: example.content.mpd), rules)
+        let output = try DASH.rewrite(DASH.period(example.content.period, mpd: example.content.mpd), rules: rules)
         #expect(output == DASH.period(expected.period, mpd: expected.mpd))
-        #expect(try DASH.rewrite(output, rules) == output)
+        #expect(try DASH.rewrite(output, rules: rules) == output)
     }
 
     static let parts: [(name: String, mpd: @Sendable (String) -> String)] = [
@@ -319,7 +321,7 @@ import Testing
                 "\"/></ProducerReferenceTime>"
             ),
         ] where part.name != "Period" || !after.hasSuffix("ProducerReferenceTime>") {
-            let output = try DASH.rewrite(part.mpd(before + "/x" + after), DASH.rules(mode))
+            let output = try DASH.rewrite(part.mpd(before + "/x" + after), rules: DASH.rules(mode))
             let written = mode == .query() ? "/x?\(DASH.query)" : "/\(DASH.segment)/x"
             let expected = part.mpd(before + written + after)
             // The Representation has a base of its own with a grant in a segment.

@@ -8,7 +8,7 @@ import Testing
 @Suite("Refusals of MPDs") struct DASHRefusalTests {
     private static let template = "<SegmentTemplate media=\"$Number$.m4s\"/>"
 
-    private static func bytes(_ start: [UInt8], _ text: String) -> [UInt8] { start + Array(text.utf8) }
+    private static func bytes(start: [UInt8], text: String) -> [UInt8] { start + Array(text.utf8) }
 
     static let refused: [(name: String, mpd: [UInt8], ManifestCode)] = [
         ("nothing", [], .malformed),
@@ -31,7 +31,7 @@ import Testing
         ),
         ("an unknown entity", Array(DASH.period("<BaseURL>&a;</BaseURL>").utf8), .malformed),
         ("UTF-16", Array(DASH.mpd("").utf16).flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }, .encodingInvalid),
-        ("UTF-16 with a mark", bytes([0xFE, 0xFF], "<MPD/>"), .encodingInvalid),
+        ("UTF-16 with a mark", bytes(start: [0xFE, 0xFF], text: "<MPD/>"), .encodingInvalid),
         ("Latin-1", Array(("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>" + DASH.mpd("")).utf8), .encodingInvalid),
         ("a patch", Array("<Patch xmlns=\"urn:mpeg:dash:schema:mpd-patch:2020\" mpdId=\"a\"/>".utf8), .unsupported),
         (
@@ -140,14 +140,14 @@ import Testing
     @Test("because no text of a reference fits all bases", arguments: mixed)
     func severalBases(name: String, mpd: String, modes: [ManifestRules.Mode]) throws {
         for mode in modes {
-            let fault = #expect(throws: ManifestFault.self) { try DASH.rewrite(mpd, DASH.rules(mode)) }
+            let fault = #expect(throws: ManifestFault.self) { try DASH.rewrite(mpd, rules: DASH.rules(mode)) }
             #expect(fault?.code == .unsupported || fault?.code == .referenceInvalid)
         }
     }
 
     @Test("never for two hosts in a segment, which only the protected BaseURL carries") func split() throws {
         let bases = "<BaseURL>https://cdn.example/a/</BaseURL><BaseURL>https://ads.example/a/</BaseURL>"
-        let output = try DASH.rewrite(DASH.period(bases + Self.template), DASH.rules(.segment()))
+        let output = try DASH.rewrite(DASH.period(bases + Self.template), rules: DASH.rules(.segment()))
         let expected =
             "<BaseURL>https://cdn.example/\(DASH.segment)/a/</BaseURL><BaseURL>https://ads.example/a/</BaseURL>"
         #expect(output == DASH.period(expected + Self.template))
@@ -155,9 +155,9 @@ import Testing
 
     @Test("of a BaseURL whose byteRange drops the query") func byteRange() throws {
         let mpd = DASH.period("<BaseURL byteRange=\"$base$?b=$first$-$last$\">v.mp4</BaseURL>")
-        let fault = #expect(throws: ManifestFault.self) { try DASH.rewrite(mpd, DASH.rules(.query())) }
+        let fault = #expect(throws: ManifestFault.self) { try DASH.rewrite(mpd, rules: DASH.rules(.query())) }
         #expect(fault?.code == .unsupported)
-        _ = try DASH.rewrite(mpd, DASH.rules(.segment()))
+        _ = try DASH.rewrite(mpd, rules: DASH.rules(.segment()))
     }
 
     // MARK: Limits
@@ -210,15 +210,15 @@ import Testing
     @Test("at the limits", arguments: limits)
     func limit(name: String, limits: ManifestLimits, fits: String, exceeds: String) throws {
         let rules = try DASH.rules(.segment(), limits: limits)
-        _ = try DASH.rewrite(fits, rules)
-        let fault = #expect(throws: ManifestFault.self) { try DASH.rewrite(exceeds, rules) }
+        _ = try DASH.rewrite(fits, rules: rules)
+        let fault = #expect(throws: ManifestFault.self) { try DASH.rewrite(exceeds, rules: rules) }
         #expect(fault?.code == .tooLarge, "\(name)")
     }
 
     @Test("of nothing for many bases that are all different") func manyBases() throws {
         let representations = (0..<90_000).map { "<Representation><BaseURL>\($0)/</BaseURL></Representation>" }
         let mpd = DASH.mpd("<Period><AdaptationSet>\(representations.joined())</AdaptationSet></Period>")
-        #expect(try DASH.rewrite(mpd, DASH.rules(.query())).hasPrefix("<MPD"))
+        #expect(try DASH.rewrite(mpd, rules: DASH.rules(.query())).hasPrefix("<MPD"))
     }
 
     @Test("of work that grows with the product of levels") func work() throws {
@@ -230,10 +230,10 @@ import Testing
         limits.references = 5_000
         let rules = try DASH.rules(.query(), limits: limits)
         let levels = "<Period>\(lower)\(templates)<AdaptationSet>\(representations)</AdaptationSet></Period>"
-        let fault = #expect(throws: ManifestFault.self) { try DASH.rewrite(DASH.mpd(bases + levels), rules) }
+        let fault = #expect(throws: ManifestFault.self) { try DASH.rewrite(DASH.mpd(bases + levels), rules: rules) }
         #expect(fault?.code == .tooLarge)
         let product = DASH.mpd(bases + "<Period>\(lower)<BaseURL>8/</BaseURL></Period>")
-        let second = #expect(throws: ManifestFault.self) { try DASH.rewrite(product, rules) }
+        let second = #expect(throws: ManifestFault.self) { try DASH.rewrite(product, rules: rules) }
         #expect(second?.code == .tooLarge)
     }
 }

@@ -23,7 +23,7 @@ enum DASH {
         try ManifestRules(url: url, grant: grant, mode: mode, hosts: hosts, limits: limits)
     }
 
-    static func rewrite(_ mpd: String, _ rules: ManifestRules) throws -> String {
+    static func rewrite(_ mpd: String, rules: ManifestRules) throws -> String {
         String(decoding: try MPDRewriter.rewrite(mpd.utf8.span, rules: rules), as: UTF8.self)
     }
 

@@ -25,7 +25,7 @@ import Testing
     private static func ask(_ requests: [[String: String]]) throws -> [[String: Any]] {
         let lines = try requests.map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }
         let script = repository + "/Tests/ManifestsTests/Oracles/playlists.py"
-        let run = try CommandRun(python, [script], input: [UInt8](lines.joined(separator: "\n").utf8))
+        let run = try CommandRun(python, arguments: [script], input: [UInt8](lines.joined(separator: "\n").utf8))
         try #require(run.status == 0, "\(run.error)")
         let answers = try run.output.split(separator: "\n").map { line in
             try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])

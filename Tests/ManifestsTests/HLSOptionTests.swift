@@ -12,8 +12,8 @@ import Testing
 
     private static func rewrite(
         _ playlist: String,
-        _ mode: ManifestRules.Mode,
-        _ options: ManifestRules.Options,
+        mode: ManifestRules.Mode,
+        options: ManifestRules.Options,
         grant: String = HLSOptionTests.grant,
         url: String = "https://cdn.example/live/tnt/index.m3u8"
     ) throws -> String {
@@ -37,10 +37,10 @@ import Testing
         for tag in ["EXT-X-KEY", "EXT-X-SESSION-KEY"] {
             let line = { (uri: String) in "#\(tag):METHOD=AES-128,URI=\"\(uri)\",IV=0x01\n" }
             let playlist = "#EXTM3U\n\(line(key.uri))#EXT-X-MAP:URI=\"i.mp4\"\n"
-            let output = try Self.rewrite(playlist, mode, .sparingKeys)
+            let output = try Self.rewrite(playlist, mode: mode, options: .sparingKeys)
             #expect(output.contains(line(key.written)), "\(output)")
             #expect(output.contains("LASTING"), "the section has its grant")
-            #expect(try Self.rewrite(output, mode, .sparingKeys) == output)
+            #expect(try Self.rewrite(output, mode: mode, options: .sparingKeys) == output)
         }
     }
 
@@ -50,14 +50,16 @@ import Testing
     )
     func parameterOfKey(mode: ManifestRules.Mode) throws {
         let playlist = "#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"k?cat=news&a=1\"\n"
-        #expect(try Self.rewrite(playlist, mode, .sparingKeys).contains("URI=\"/live/tnt/k?cat=news&a=1\""))
+        #expect(
+            try Self.rewrite(playlist, mode: mode, options: .sparingKeys).contains("URI=\"/live/tnt/k?cat=news&a=1\"")
+        )
         let imported = "#EXTM3U\n#EXT-X-DEFINE:IMPORT=\"cat\"\n#EXT-X-KEY:METHOD=AES-128,URI=\"k?cat={$cat}\"\n"
-        #expect(try Self.rewrite(imported, .query(), .sparingKeys).contains("URI=\"/live/tnt/k\""))
+        #expect(try Self.rewrite(imported, mode: .query(), options: .sparingKeys).contains("URI=\"/live/tnt/k\""))
     }
 
     @Test("takes an old grant out of the query of a key") func queryOfKey() throws {
         let playlist = "#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"k?cat=\(Self.old)&a=1\"\n"
-        #expect(try Self.rewrite(playlist, .query(), .sparingKeys).contains("URI=\"/live/tnt/k?a=1\""))
+        #expect(try Self.rewrite(playlist, mode: .query(), options: .sparingKeys).contains("URI=\"/live/tnt/k?a=1\""))
     }
 
     // MARK: The variable with the grant
@@ -93,7 +95,7 @@ import Testing
 
     @Test("have the grant once in a playlist of version 8 or later", arguments: written)
     func definition(mode: ManifestRules.Mode, lines: [String]) throws {
-        let output = try Self.rewrite(Self.live, mode, .definingGrant)
+        let output = try Self.rewrite(Self.live, mode: mode, options: .definingGrant)
         // Before the first segment: a multivariant playlist has none, and every playlist may import its variables.
         #expect(output.contains("\n#EXT-X-DEFINE:NAME=\"playgate\",VALUE=\"\(Self.grant)\"\n#EXTINF:2,\n"), "\(output)")
         for line in lines { #expect(output.contains(line), "\(line): \(output)") }
@@ -102,14 +104,14 @@ import Testing
         // With its variables replaced, it is the playlist that it would be otherwise.
         let plain = output.replacing("#EXT-X-DEFINE:NAME=\"playgate\",VALUE=\"\(Self.grant)\"\n", with: "")
             .replacing("{$playgate}", with: Self.grant)
-        #expect(try plain == Self.rewrite(Self.live, mode, []))
+        #expect(try plain == Self.rewrite(Self.live, mode: mode, options: []))
         // Again with the same grant, and with another.
-        #expect(try Self.rewrite(output, mode, .definingGrant) == output)
+        #expect(try Self.rewrite(output, mode: mode, options: .definingGrant) == output)
         #expect(
-            try Self.rewrite(output, mode, .definingGrant, grant: Self.old)
+            try Self.rewrite(output, mode: mode, options: .definingGrant, grant: Self.old)
                 == output.replacing(Self.grant, with: Self.old)
         )
-        let without = try Self.rewrite(output, mode, [], grant: Self.old)
+        let without = try Self.rewrite(output, mode: mode, options: [], grant: Self.old)
         #expect(!without.contains(Self.grant) && !without.contains("{$"), "\(without)")
     }
 
@@ -120,10 +122,13 @@ import Testing
     func older(mode: ManifestRules.Mode) throws {
         for version in ["7", "", "x", "99999999999999999999", "-8"] {
             let playlist = Self.live.replacing("#EXT-X-VERSION:9", with: "#EXT-X-VERSION:\(version)")
-            #expect(try Self.rewrite(playlist, mode, .definingGrant) == Self.rewrite(playlist, mode, []))
+            #expect(
+                try Self.rewrite(playlist, mode: mode, options: .definingGrant)
+                    == Self.rewrite(playlist, mode: mode, options: [])
+            )
         }
         let late = "#EXTM3U\n#EXTINF:2,\na.ts\n#EXT-X-VERSION:8\n#EXTINF:2,\nb.ts\n"
-        let output = try Self.rewrite(late, mode, .definingGrant)
+        let output = try Self.rewrite(late, mode: mode, options: .definingGrant)
         #expect(output.ranges(of: Self.grant).count == 2 && output.ranges(of: "{$playgate}").count == 1)
     }
 
@@ -132,11 +137,13 @@ import Testing
             let define = "#EXT-X-DEFINE:\(own)\n"
             let before = "#EXTM3U\n#EXT-X-VERSION:8\n\(define)#EXTINF:2,\na.ts\n"
             #expect(
-                try Self.rewrite(before, .query(), .definingGrant)
+                try Self.rewrite(before, mode: .query(), options: .definingGrant)
                     == before.replacing("a.ts", with: "a.ts?cat=\(Self.grant)")
             )
             let after = "#EXTM3U\n#EXT-X-VERSION:8\n#EXTINF:2,\na.ts\n\(define)"
-            let fault = #expect(throws: ManifestFault.self) { try Self.rewrite(after, .query(), .definingGrant) }
+            let fault = #expect(throws: ManifestFault.self) {
+                try Self.rewrite(after, mode: .query(), options: .definingGrant)
+            }
             #expect(fault?.code == .malformed && fault?.line == 5)
         }
     }
@@ -153,7 +160,9 @@ import Testing
         for define in ["NAME=\"playgate\",VALUE=\"\(Self.old)\"", "IMPORT=\"playgate\""] {
             let playlist = "#EXTM3U\n#EXT-X-DEFINE:\(define)\n#EXT-X-VERSION:8\n\(lines)"
             for options in [ManifestRules.Options.definingGrant, []] {
-                let fault = #expect(throws: ManifestFault.self) { try Self.rewrite(playlist, mode, options) }
+                let fault = #expect(throws: ManifestFault.self) {
+                    try Self.rewrite(playlist, mode: mode, options: options)
+                }
                 #expect(fault?.code == .referenceInvalid, "\(lines)")
             }
         }
@@ -161,9 +170,9 @@ import Testing
 
     @Test("have no variable in a multivariant playlist, which others import") func multivariant() throws {
         let variants = "#EXTM3U\n#EXT-X-VERSION:8\n#EXT-X-STREAM-INF:BANDWIDTH=2\nhttps://evil.example/index.m3u8\n"
-        #expect(try Self.rewrite(variants, .segment(), .definingGrant) == variants)
+        #expect(try Self.rewrite(variants, mode: .segment(), options: .definingGrant) == variants)
         let both = "#EXTM3U\n#EXT-X-VERSION:8\n#EXTINF:2,\na.ts\n#EXT-X-STREAM-INF:BANDWIDTH=2\nb.m3u8\n"
-        #expect(throws: ManifestFault.self) { try Self.rewrite(both, .segment(), .definingGrant) }
+        #expect(throws: ManifestFault.self) { try Self.rewrite(both, mode: .segment(), options: .definingGrant) }
     }
 
     @Test("make a reload of 21,600 segments small") func large() throws {
@@ -171,8 +180,8 @@ import Testing
         let playlist = "#EXTM3U\n#EXT-X-VERSION:8\n\(lines)"
         let grant = String(repeating: "g", count: 330)
         let (small, large) = (
-            try Self.rewrite(playlist, .segment(), .definingGrant, grant: grant),
-            try Self.rewrite(playlist, .segment(), [], grant: grant)
+            try Self.rewrite(playlist, mode: .segment(), options: .definingGrant, grant: grant),
+            try Self.rewrite(playlist, mode: .segment(), options: [], grant: grant)
         )
         #expect(
             large.utf8.count > 7_500_000 && small.utf8.count < 1_500_000,

@@ -74,12 +74,12 @@ import Testing
         for _ in 0..<1_000 {
             guard var (_, playlist) = samples.randomElement(using: &random) else { return }
             for _ in 0..<Int.random(in: 1...3, using: &random) where !playlist.isEmpty {
-                let place = Int.random(in: 0..<playlist.count, using: &random)
+                let index = Int.random(in: 0..<playlist.count, using: &random)
                 switch Int.random(in: 0..<4, using: &random) {
-                case 0: playlist.remove(at: place)
-                case 1: playlist.insert(UInt8.random(in: 0...255, using: &random), at: place)
-                case 2: playlist[place] = [0x0A, 0x0D, 0x22, 0x5C, 0x2F, 0x7B].randomElement(using: &random) ?? 0
-                default: playlist.removeSubrange(place...)
+                case 0: playlist.remove(at: index)
+                case 1: playlist.insert(UInt8.random(in: 0...255, using: &random), at: index)
+                case 2: playlist[index] = [0x0A, 0x0D, 0x22, 0x5C, 0x2F, 0x7B].randomElement(using: &random) ?? 0
+                default: playlist.removeSubrange(index...)
                 }
             }
             let whole = Result { try rewritten(playlist, inPiecesOf: max(1, playlist.count), rules: rules) }

@@ -182,8 +182,8 @@ import Testing
         arguments: ["C3", "C328", "C080", "E08080", "EDA080", "F0808080", "F4908080", "FF", "80"]
     )
     func invalidText(hexadecimal: String) throws {
-        let bytes = stride(from: 0, to: hexadecimal.count, by: 2).compactMap { place in
-            UInt8(hexadecimal.dropFirst(place).prefix(2), radix: 16)
+        let bytes = stride(from: 0, to: hexadecimal.count, by: 2).compactMap { index in
+            UInt8(hexadecimal.dropFirst(index).prefix(2), radix: 16)
         }
         let playlist = [UInt8]("#EXTM3U\n# ".utf8) + bytes + [0x0A]
         let fault = #expect(throws: ManifestFault.self) { try HLSRewriter.rewrite(playlist.span, rules: rules()) }
@@ -237,10 +237,10 @@ import Testing
             https://cdn.example/seg4.ts?cat=NEW
             https://cdn.example/seg5.ts?cat=NEW
             """
-        #expect(try rewrite(playlist, .query()) == expected)
+        #expect(try rewrite(playlist, mode: .query()) == expected)
     }
 
-    private func rewrite(_ playlist: String, _ mode: ManifestRules.Mode = .segment()) throws -> String {
+    private func rewrite(_ playlist: String, mode: ManifestRules.Mode = .segment()) throws -> String {
         String(decoding: try HLSRewriter.rewrite(playlist.utf8.span, rules: rules(mode)), as: UTF8.self)
     }
 }

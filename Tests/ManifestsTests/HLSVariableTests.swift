@@ -39,7 +39,7 @@ import Testing
         let tags = definitions.map { "#EXT-X-DEFINE:\($0)\n" }.joined()
         let playlist = "#EXTM3U\n\(tags)\(reference)\n#EXT-X-MAP:URI=\"\(reference)\"\n"
         let expected = "#EXTM3U\n\(tags)\(written)\n#EXT-X-MAP:URI=\"\(written)\"\n"
-        #expect(try rewrite(playlist, .segment()) == expected)
+        #expect(try rewrite(playlist, mode: .segment()) == expected)
     }
 
     static let refused: [(definition: String, reference: String, code: ManifestCode)] = [
@@ -78,7 +78,7 @@ import Testing
         code: ManifestCode
     ) {
         let fault = #expect(throws: ManifestFault.self) {
-            try rewrite("#EXTM3U\n#EXT-X-DEFINE:\(definition)\n\(reference)\n", .segment())
+            try rewrite("#EXTM3U\n#EXT-X-DEFINE:\(definition)\n\(reference)\n", mode: .segment())
         }
         #expect(fault?.code == code)
     }
@@ -100,45 +100,52 @@ import Testing
     func grant(definition: String, reference: String, written: String?) throws {
         let head = "#EXTM3U\n#EXT-X-DEFINE:\(definition)\n"
         guard let written else {
-            let fault = #expect(throws: ManifestFault.self) { try rewrite("\(head)\(reference)\n", .query()) }
+            let fault = #expect(throws: ManifestFault.self) { try rewrite("\(head)\(reference)\n", mode: .query()) }
             #expect(fault?.reason == ReferenceFault.grantToOtherHost.rawValue)
             // A player may have come with a grant in the query, whatever the mode.
-            let segment = #expect(throws: ManifestFault.self) { try rewrite("\(head)\(reference)\n", .segment()) }
+            let segment = #expect(throws: ManifestFault.self) { try rewrite("\(head)\(reference)\n", mode: .segment()) }
             #expect(segment?.reason == ReferenceFault.grantToOtherHost.rawValue)
             return
         }
-        #expect(try rewrite("\(head)\(reference)\n", .query()) == "\(head)\(written)\n")
+        #expect(try rewrite("\(head)\(reference)\n", mode: .query()) == "\(head)\(written)\n")
     }
 
     static let growing: [(name: String, playlist: String)] = [
-        ("values of values", define("a", 60_000) + define("b", "a", 13_000) + define("c", "b", 13_000) + "{$c}\n"),
-        ("a reference", define("a", 30_000) + "{$a}{$a}{$a}\n"),
-        ("values together", define("a", 30_000) + define("b", 30_000) + define("c", 30_000) + "x.ts\n"),
-        ("references together", define("a", 60_000) + String(repeating: "{$a}\n", count: 1_200)),
+        (
+            "values of values",
+            define("a", size: 60_000) + define("b", repeating: "a", count: 13_000)
+                + define("c", repeating: "b", count: 13_000) + "{$c}\n"
+        ),
+        ("a reference", define("a", size: 30_000) + "{$a}{$a}{$a}\n"),
+        (
+            "values together",
+            define("a", size: 30_000) + define("b", size: 30_000) + define("c", size: 30_000) + "x.ts\n"
+        ),
+        ("references together", define("a", size: 60_000) + String(repeating: "{$a}\n", count: 1_200)),
     ]
 
     @Test("that grow without a bound", arguments: growing) func growth(name: String, playlist: String) throws {
-        let fault = #expect(throws: ManifestFault.self) { try rewrite("#EXTM3U\n\(playlist)", .segment()) }
+        let fault = #expect(throws: ManifestFault.self) { try rewrite("#EXTM3U\n\(playlist)", mode: .segment()) }
         #expect(fault?.code == .tooLarge)
     }
 
     @Test("up to the length of a line") func longest() throws {
-        let playlist = "#EXTM3U\n\(Self.define("a", 32_768))"
-        let output = try rewrite("\(playlist){$a}{$a}\n", .segment())
+        let playlist = "#EXTM3U\n\(Self.define("a", size: 32_768))"
+        let output = try rewrite("\(playlist){$a}{$a}\n", mode: .segment())
         #expect(output == "\(playlist)/~cat=NEW/live/tnt/\(String(repeating: "v", count: 65_536))\n")
-        let fault = #expect(throws: ManifestFault.self) { try rewrite("\(playlist){$a}{$a}v\n", .segment()) }
+        let fault = #expect(throws: ManifestFault.self) { try rewrite("\(playlist){$a}{$a}v\n", mode: .segment()) }
         #expect(fault?.code == .tooLarge)
     }
 
-    private static func define(_ name: String, _ size: Int) -> String {
+    private static func define(_ name: String, size: Int) -> String {
         "#EXT-X-DEFINE:NAME=\"\(name)\",VALUE=\"\(String(repeating: "v", count: size))\"\n"
     }
 
-    private static func define(_ name: String, _ other: String, _ count: Int) -> String {
+    private static func define(_ name: String, repeating other: String, count: Int) -> String {
         "#EXT-X-DEFINE:NAME=\"\(name)\",VALUE=\"\(String(repeating: "{$\(other)}", count: count))\"\n"
     }
 
-    private func rewrite(_ playlist: String, _ mode: ManifestRules.Mode) throws -> String {
+    private func rewrite(_ playlist: String, mode: ManifestRules.Mode) throws -> String {
         let rules = try rules(mode, query: mode == .query() ? "?cat=OLD" : Self.url)
         return String(decoding: try HLSRewriter.rewrite(playlist.utf8.span, rules: rules), as: UTF8.self)
     }

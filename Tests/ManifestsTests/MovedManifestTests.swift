@@ -8,7 +8,7 @@ import Testing
 /// Manifests that are not at the player's URL: the origin has redirected their request, or a proxy takes a part of the path off.
 @Suite("Manifests at another URL than the player's") struct MovedManifestTests {
     /// The URL of a player, and that of the manifest, as the origin has it.
-    struct Place: Sendable, CustomTestStringConvertible {
+    struct Address: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var publicPath = ""
         /// The path of the player's URL, without the public path.
@@ -21,10 +21,10 @@ import Testing
         var origin: String {
             redirect.map { $0.hasPrefix("/") ? "https://cdn.example\($0)" : $0 } ?? "https://cdn.example\(path)"
         }
-        var source: String { shown(origin) }
+        var source: String { publicURL(origin) }
 
         /// Returns the player's URL for one of the origin.
-        func shown(_ url: String) -> String {
+        func publicURL(_ url: String) -> String {
             let site = "https://cdn.example"
             return url.hasPrefix(site + "/") ? site + publicPath + url.dropFirst(site.count) : url
         }
@@ -43,12 +43,12 @@ import Testing
         /// Returns the URL that a player is to request for a reference, by Foundation's reading of RFC 3986.
         ///
         /// - Parameter base: What it is relative to; `nil` for the manifest.
-        func wanted(_ reference: String, in base: String? = nil, _ mode: ManifestRules.Mode) throws -> String {
+        func wantedURL(for reference: String, in base: String? = nil, mode: ManifestRules.Mode) throws -> String {
             let isNamed = reference.contains("//") || base?.contains("//") ?? false
-            let outer = try base.map { try read($0, origin) } ?? origin
-            let found = try read(reference, outer)
+            let outer = try base.map { try read($0, against: origin) } ?? origin
+            let found = try read(reference, against: outer)
             // Whoever writes the host writes the player's path.
-            let url = isNamed ? found : shown(found)
+            let url = isNamed ? found : publicURL(found)
             guard ["https://cdn.example/", "https://two.example/"].contains(where: { url.hasPrefix($0) }) else {
                 return url
             }
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    static func read(_ reference: String, _ base: String) throws -> String {
+    static func read(_ reference: String, against base: String) throws -> String {
         guard !reference.isEmpty else { return base }
         let text = reference.replacing(" ", with: "%20")
         let url = try #require(
@@ -75,21 +75,21 @@ import Testing
             .replacing("https://cdn.example./", with: "https://cdn.example/")
     }
 
-    static let places = [
-        Place(testDescription: "no redirect"),
-        Place(testDescription: "a redirect on the same host", redirect: "/s/42/i?sid=9"),
-        Place(testDescription: "a redirect to another folder level", redirect: "/i"),
-        Place(testDescription: "a redirect to a protected host", redirect: "https://two.example/s/42/i?sid=9"),
-        Place(testDescription: "a redirect to a foreign host", redirect: "https://ads.example/s/42/i"),
-        Place(testDescription: "a public path", publicPath: "/watch"),
-        Place(testDescription: "a deep public path", publicPath: "/watch/eu-1", path: "/index"),
-        Place(testDescription: "a public path and a redirect", publicPath: "/watch", redirect: "/s/42/i"),
-        Place(
+    static let addresses = [
+        Address(testDescription: "no redirect"),
+        Address(testDescription: "a redirect on the same host", redirect: "/s/42/i?sid=9"),
+        Address(testDescription: "a redirect to another folder level", redirect: "/i"),
+        Address(testDescription: "a redirect to a protected host", redirect: "https://two.example/s/42/i?sid=9"),
+        Address(testDescription: "a redirect to a foreign host", redirect: "https://ads.example/s/42/i"),
+        Address(testDescription: "a public path", publicPath: "/watch"),
+        Address(testDescription: "a deep public path", publicPath: "/watch/eu-1", path: "/index"),
+        Address(testDescription: "a public path and a redirect", publicPath: "/watch", redirect: "/s/42/i"),
+        Address(
             testDescription: "a public path and a redirect to a protected host",
             publicPath: "/watch",
             redirect: "https://two.example/i"
         ),
-        Place(
+        Address(
             testDescription: "a public path and a redirect to a foreign host",
             publicPath: "/watch",
             redirect: "https://ads.example/s/i"
@@ -106,9 +106,9 @@ import Testing
         "/",
     ]
 
-    @Test("have the references of the origin", arguments: places, DASH.both)
-    func playlist(place: Place, mode: ManifestRules.Mode) throws {
-        let rules = try place.rules(mode)
+    @Test("have the references of the origin", arguments: addresses, DASH.both)
+    func playlist(address: Address, mode: ManifestRules.Mode) throws {
+        let rules = try address.rules(mode)
         for reference in Self.references {
             // Twice, since what is found out about one line is used for the next.
             let lines = "#EXTM3U\n#EXT-X-MAP:URI=\"\(reference)\"\n\(reference)\n\(reference)\n"
@@ -117,8 +117,8 @@ import Testing
             #expect(written.count == 3)
             for line in written {
                 let text = line.hasPrefix("#") ? String(line.dropFirst(16).dropLast()) : String(line)
-                let found = try Self.read(text, place.url)
-                #expect(try found == place.wanted(reference, mode), "\(reference) became \(line)")
+                let found = try Self.read(text, against: address.url)
+                #expect(try found == address.wantedURL(for: reference, mode: mode), "\(reference) became \(line)")
             }
         }
     }
@@ -128,9 +128,9 @@ import Testing
         "../v/",
     ]
 
-    @Test("have the references of the origin, below every BaseURL", arguments: places, DASH.both)
-    func mpd(place: Place, mode: ManifestRules.Mode) throws {
-        let rules = try place.rules(mode)
+    @Test("have the references of the origin, below every BaseURL", arguments: addresses, DASH.both)
+    func mpd(address: Address, mode: ManifestRules.Mode) throws {
+        let rules = try address.rules(mode)
         for base in Self.bases {
             for reference in [
                 "$Number$.m4s", "../$Number$.m4s", "/vod/$Number$.m4s", "https://two.example/$Number$.m4s",
@@ -138,33 +138,33 @@ import Testing
             ] {
                 let before = base.map { "<BaseURL>\($0)</BaseURL>" } ?? ""
                 let mpd = DASH.period("<SegmentTemplate media=\"\(reference)\"/>", mpd: before)
-                let output = try DASH.rewrite(mpd, rules)
+                let output = try DASH.rewrite(mpd, rules: rules)
                 let written = output.firstMatch(of: /<BaseURL>(.*)<\/BaseURL>/).map { String($0.output.1) }
                 let media = try #require(output.firstMatch(of: /media="(.*?)"/).map { String($0.output.1) })
-                let found = try Self.read(media.number, Self.read(written ?? "", place.url))
+                let found = try Self.read(media.number, against: Self.read(written ?? "", against: address.url))
                 #expect(
-                    try found == place.wanted(reference.number, in: base, mode),
+                    try found == address.wantedURL(for: reference.number, in: base, mode: mode),
                     "\(base ?? "no base"), \(reference): \(output)"
                 )
             }
         }
     }
 
-    @Test("are asked for again by the player's URL", arguments: places, DASH.both)
-    func location(place: Place, mode: ManifestRules.Mode) throws {
+    @Test("are asked for again by the player's URL", arguments: addresses, DASH.both)
+    func location(address: Address, mode: ManifestRules.Mode) throws {
         let rules = try ManifestRules(
-            url: place.url,
-            source: place.redirect == nil ? nil : place.source,
-            publicPath: place.publicPath + "/",
+            url: address.url,
+            source: address.redirect == nil ? nil : address.source,
+            publicPath: address.publicPath + "/",
             grant: DASH.grant,
             options: .addingLocation,
             mode: mode
         )
-        let output = try DASH.rewrite(DASH.period("<SegmentTemplate media=\"a.m4s\"/>"), rules)
+        let output = try DASH.rewrite(DASH.period("<SegmentTemplate media=\"a.m4s\"/>"), rules: rules)
         let location = try #require(output.firstMatch(of: /<Location>(.*)<\/Location>/).map { String($0.output.1) })
-        var plain = Place(testDescription: "")
-        (plain.publicPath, plain.path) = (place.publicPath, place.path)
-        #expect(try location == plain.wanted(place.path, mode), "\(output)")
+        var plain = Address(testDescription: "")
+        (plain.publicPath, plain.path) = (address.publicPath, address.path)
+        #expect(try location == plain.wantedURL(for: address.path, mode: mode), "\(output)")
     }
 
     static let refused: [(url: String, source: String?, publicPath: String, ManifestRulesError.Code)] =
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test("take no variable from a query that the player does not see") func variable() throws {
-        let rules = try Self.places[1].rules(.segment())
+        let rules = try Self.addresses[1].rules(.segment())
         let playlist = "#EXTM3U\n#EXT-X-DEFINE:QUERYPARAM=\"sid\"\n{$sid}.ts\n"
         let fault = #expect(throws: ManifestFault.self) { try HLSRewriter.rewrite(playlist.utf8.span, rules: rules) }
         #expect(fault?.code == .unsupported && fault?.line == 2)

@@ -66,7 +66,7 @@ import Testing
     ]
 
     @Test("in a segment of the path", arguments: segments) func segment(reference: String, written: String?) throws {
-        #expect(try rewrite(reference, .segment()) == written)
+        #expect(try rewrite(reference, mode: .segment()) == written)
     }
 
     /// A grant of before, by its length: a shorter value is the origin's own.
@@ -98,7 +98,7 @@ import Testing
     ]
 
     @Test("in a parameter of the query", arguments: queries) func query(reference: String, written: String?) throws {
-        #expect(try rewrite(reference, .query()) == written)
+        #expect(try rewrite(reference, mode: .query()) == written)
     }
 
     static let refused: [(reference: String, fault: ReferenceFault)] = [
@@ -146,7 +146,7 @@ import Testing
 
     @Test("that readers take to different places", arguments: refused)
     func refusal(reference: String, fault: ReferenceFault) {
-        #expect(throws: fault) { try rewrite(reference, .segment()) }
+        #expect(throws: fault) { try rewrite(reference, mode: .segment()) }
     }
 
     static let templates: [(reference: String, written: String?)] = [
@@ -161,30 +161,40 @@ import Testing
         ]
     )
     func foreign(reference: String) throws {
-        #expect(throws: ReferenceFault.foreignParameter) { try rewrite(reference, .query()) }
-        #expect(try rewrite(reference, .query(name: "grant"))?.contains("grant=NEW") ?? false)
+        #expect(throws: ReferenceFault.foreignParameter) { try rewrite(reference, mode: .query()) }
+        #expect(try rewrite(reference, mode: .query(name: "grant"))?.contains("grant=NEW") ?? false)
         // In a segment, it is in nobody's way.
-        #expect(try rewrite(reference, .segment())?.contains("/~cat=NEW/") ?? false)
+        #expect(try rewrite(reference, mode: .segment())?.contains("/~cat=NEW/") ?? false)
     }
 
     @Test("with the identifiers of templates", arguments: templates)
     func template(reference: String, written: String?) throws {
-        #expect(try rewrite(reference, .segment(), .template) == written)
-        #expect(throws: ReferenceFault.badTemplate) { try rewrite("a$Number", .segment(), .template) }
-        #expect(throws: ReferenceFault.badTemplate) { try rewrite("a$x/../y$", .segment(), .template) }
+        #expect(try rewrite(reference, mode: .segment(), traits: .template) == written)
+        #expect(throws: ReferenceFault.badTemplate) { try rewrite("a$Number", mode: .segment(), traits: .template) }
+        #expect(throws: ReferenceFault.badTemplate) { try rewrite("a$x/../y$", mode: .segment(), traits: .template) }
     }
 
     @Test("with variables whose values are unknown") func unresolved() throws {
-        #expect(try rewrite("a-{$v}.ts?b={$w}", .query(), .unresolved) == "/live/tnt/a-{$v}.ts?cat=NEW&b={$w}")
-        #expect(try rewrite("a.ts?b={$w}&cat=\(Self.old)", .query(), .unresolved) == "a.ts?cat=NEW&b={$w}")
-        #expect(try rewrite("a.ts?cat={$w}", .query(), .unresolved) == "a.ts?cat=NEW")
-        #expect(throws: ReferenceFault.foreignParameter) { try rewrite("a.ts?cat=x{$w}", .query(), .unresolved) }
-        #expect(throws: ReferenceFault.foreignParameter) { try rewrite("a.ts?cat={$w}{$v}", .query(), .unresolved) }
-        #expect(throws: ReferenceFault.unknownVariable) { try rewrite("a.ts{$v}", .query(), .unresolved) }
-        #expect(throws: ReferenceFault.unknownVariable) { try rewrite("a{$v}?x=1", .query(), .unresolved) }
-        #expect(try rewrite("a.ts{$v}", .segment(), .unresolved) == "/~cat=NEW/live/tnt/a.ts{$v}")
+        #expect(
+            try rewrite("a-{$v}.ts?b={$w}", mode: .query(), traits: .unresolved) == "/live/tnt/a-{$v}.ts?cat=NEW&b={$w}"
+        )
+        #expect(
+            try rewrite("a.ts?b={$w}&cat=\(Self.old)", mode: .query(), traits: .unresolved) == "a.ts?cat=NEW&b={$w}"
+        )
+        #expect(try rewrite("a.ts?cat={$w}", mode: .query(), traits: .unresolved) == "a.ts?cat=NEW")
+        #expect(throws: ReferenceFault.foreignParameter) {
+            try rewrite("a.ts?cat=x{$w}", mode: .query(), traits: .unresolved)
+        }
+        #expect(throws: ReferenceFault.foreignParameter) {
+            try rewrite("a.ts?cat={$w}{$v}", mode: .query(), traits: .unresolved)
+        }
+        #expect(throws: ReferenceFault.unknownVariable) { try rewrite("a.ts{$v}", mode: .query(), traits: .unresolved) }
+        #expect(throws: ReferenceFault.unknownVariable) {
+            try rewrite("a{$v}?x=1", mode: .query(), traits: .unresolved)
+        }
+        #expect(try rewrite("a.ts{$v}", mode: .segment(), traits: .unresolved) == "/~cat=NEW/live/tnt/a.ts{$v}")
         #expect(throws: ReferenceFault.emptySegment) {
-            try rewrite("../../..//evil.example/{$v}.ts", .query(), .unresolved)
+            try rewrite("../../..//evil.example/{$v}.ts", mode: .query(), traits: .unresolved)
         }
     }
 
@@ -232,20 +242,20 @@ import Testing
     @Test("keep their form when they are rewritten again", arguments: [ManifestRules.Mode.segment(), .query()])
     func again(mode: ManifestRules.Mode) throws {
         for (reference, _) in Self.segments + Self.queries {
-            guard let once = try? rewrite(reference, mode) else { continue }
-            #expect(try rewrite(once, mode) == once, "\(reference)")
+            guard let once = try? rewrite(reference, mode: mode) else { continue }
+            #expect(try rewrite(once, mode: mode) == once, "\(reference)")
         }
     }
 
     private func rewrite(
         _ reference: String,
-        _ mode: ManifestRules.Mode,
-        _ traits: ReferenceWriter.Traits = []
+        mode: ManifestRules.Mode,
+        traits: ReferenceWriter.Traits = []
     ) throws -> String? {
         let rules = try ManifestRules(url: Self.url, grant: "NEW", mode: mode)
         var writer = ReferenceWriter(rules)
         var output: [UInt8] = []
-        let outcome = try writer.write(reference.utf8.span, against: rules.base, traits, to: &output)
+        let outcome = try writer.write(reference.utf8.span, against: rules.base, traits: traits, to: &output)
         #expect(outcome == .written || output.isEmpty)
         return outcome == .written ? String(decoding: output, as: UTF8.self) : nil
     }

@@ -6,7 +6,7 @@ import Testing
 
 /// Steering manifests at `https://cdn.example/live/tnt/steer`, and thumbnails at the same place.
 @Suite("Steering manifests and thumbnails") struct SteeringTests {
-    private static func rewrite(_ text: String, _ mode: ManifestRules.Mode) throws -> String {
+    private static func rewrite(_ text: String, mode: ManifestRules.Mode) throws -> String {
         let rules = try DASH.rules(mode, url: "https://cdn.example/live/tnt/steer")
         let format = ManifestFormat(detecting: text.utf8.span)
         return String(decoding: try (try #require(format)).rewrite(text.utf8.span, rules: rules), as: UTF8.self)
@@ -39,11 +39,11 @@ import Testing
     @Test("have the grant in their URIs, and all else as it was", arguments: written)
     func steering(text: String, segment: String, query: String) throws {
         for (mode, reference) in [(ManifestRules.Mode.segment(), segment), (.query(), query)] {
-            let output = try Self.rewrite(text, mode)
+            let output = try Self.rewrite(text, mode: mode)
             let reference = reference.replacing("=G", with: "=\(DASH.grant)")
             #expect(output.contains("\"\(reference)\""), "\(output)")
             #expect(output.ranges(of: DASH.grant).count == 1 && output.count(of: "\n") == text.count(of: "\n"))
-            #expect(try Self.rewrite(output, mode) == output)
+            #expect(try Self.rewrite(output, mode: mode) == output)
         }
     }
 
@@ -53,7 +53,9 @@ import Testing
     ]
 
     @Test("stay as they are without a reference to a protected host", arguments: same, DASH.both)
-    func unchanged(text: String, mode: ManifestRules.Mode) throws { #expect(try Self.rewrite(text, mode) == text) }
+    func unchanged(text: String, mode: ManifestRules.Mode) throws {
+        #expect(try Self.rewrite(text, mode: mode) == text)
+    }
 
     static let refused: [(text: String, code: ManifestCode, line: Int)] = [
         ("{\"TTL\":1}", .malformed, 1), ("{\"VERSION\":1", .malformed, 1), ("{\"VERSION\":1}x", .malformed, 1),
@@ -73,15 +75,15 @@ import Testing
     @Test("are refused if a clone could carry a grant elsewhere", arguments: refused)
     func refusal(text: String, code: ManifestCode, line: Int) throws {
         for mode in DASH.both {
-            let fault = #expect(throws: ManifestFault.self) { try Self.rewrite(text, mode) }
+            let fault = #expect(throws: ManifestFault.self) { try Self.rewrite(text, mode: mode) }
             #expect(
                 fault?.code == code && (fault?.line == line || text.contains("/x") && fault?.line != nil),
                 "\(fault.map { "\($0)" } ?? "")"
             )
         }
         let own = Self.clone("\"PARAMS\":{\"cat\":\"1\"}")
-        #expect(throws: ManifestFault.self) { try Self.rewrite(own, .query()) }
-        #expect(try Self.rewrite(own, .segment()) == own)
+        #expect(throws: ManifestFault.self) { try Self.rewrite(own, mode: .query()) }
+        #expect(try Self.rewrite(own, mode: .segment()) == own)
     }
 
     /// 1,024 clones with 64 URIs each took hours when each URI looked for its place from the beginning.
@@ -89,7 +91,7 @@ import Testing
         let uris = (0..<64).map { "\"v\($0)\":\"a\"" }.joined(separator: ",")
         let clone = "{\"ID\":\"a\",\"URI-REPLACEMENT\":{\"PER-VARIANT-URIS\":{\(uris)}}}"
         let text = "{\"VERSION\":1,\"PATHWAY-CLONES\":[\(Array(repeating: clone, count: 1024).joined(separator: ","))]}"
-        #expect(try Self.rewrite(text, .segment()).ranges(of: DASH.grant).count == 64 * 1024)
+        #expect(try Self.rewrite(text, mode: .segment()).ranges(of: DASH.grant).count == 64 * 1024)
     }
 
     // MARK: Thumbnails
@@ -113,7 +115,7 @@ import Testing
             00:15.000 --> 00:20.000
             Look at #xywh= and seg1.ts, or a.jpg#xywh=1
             """
-        let segment = try Self.rewrite(text, .segment()), query = try Self.rewrite(text, .query())
+        let segment = try Self.rewrite(text, mode: .segment()), query = try Self.rewrite(text, mode: .query())
         #expect(
             segment
                 == text.replacing(
@@ -128,10 +130,12 @@ import Testing
                 .replacing("s.jpg?x=1#", with: "s.jpg?x=1&\(DASH.query)#")
         )
         for (mode, output) in [(ManifestRules.Mode.segment(), segment), (.query(), query)] {
-            #expect(try Self.rewrite(output, mode) == output)
+            #expect(try Self.rewrite(output, mode: mode) == output)
         }
-        #expect(throws: ManifestFault.self) { try Self.rewrite("WEBVTT\n\n0 --> 1\n\\\\h\\s.jpg#xywh=0", .segment()) }
-        #expect(throws: ManifestFault.self) { try Self.rewrite("WEBVTT\n\n0 --> 1\na\rs.jpg#xywh=0", .query()) }
+        #expect(throws: ManifestFault.self) {
+            try Self.rewrite("WEBVTT\n\n0 --> 1\n\\\\h\\s.jpg#xywh=0", mode: .segment())
+        }
+        #expect(throws: ManifestFault.self) { try Self.rewrite("WEBVTT\n\n0 --> 1\na\rs.jpg#xywh=0", mode: .query()) }
     }
 }
 

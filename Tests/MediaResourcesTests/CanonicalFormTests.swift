@@ -85,7 +85,7 @@ import XML
             #expect(error?.code == code)
         }
         let many = (0..<59).map { Rating(scheme: "s", value: "\($0)") }
-        #expect(throws: ResourceError(.tooManyElements, "")) {
+        #expect(throws: ResourceError(.tooManyElements, reason: "")) {
             try MediaResource(channel: "a", itemTitle: "b", guid: "c", ratings: many)
         }
         let most = try MediaResource(channel: "a", itemTitle: "b", guid: "c", ratings: Array(many.dropLast()))

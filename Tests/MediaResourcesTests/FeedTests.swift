@@ -299,7 +299,7 @@ import Testing
         func note(_ item: FeedItem) {
             if case .entry(let entry) = item { lines.append(entry.line) }
         }
-        func feed(_ text: String) throws(FeedError) { try reader.read(Array(text.utf8).span, note) }
+        func feed(_ text: String) throws(FeedError) { try reader.read(Array(text.utf8).span, body: note) }
         #expect(throws: Never.self) {
             try feed("<rss><channel><title>T</title>\n")
             for index in 0..<35_000 { try feed("<item>\n<guid>\(index)</guid></item>\n") }

@@ -8,11 +8,11 @@ import Testing
 /// These tests also run under the address sanitizer (`make sanitize`).
 @Suite struct `Hostile resources` {
     private static func nested(_ depth: Int) -> String {
-        fragment("T", String(repeating: "<x>", count: depth - 3) + String(repeating: "</x>", count: depth - 3))
+        fragment("T", item: String(repeating: "<x>", count: depth - 3) + String(repeating: "</x>", count: depth - 3))
     }
 
     private static func elements(_ count: Int) -> String {
-        fragment("T", String(repeating: "<x/>", count: count - 4))
+        fragment("T", item: String(repeating: "<x/>", count: count - 4))
     }
 
     private static let bomb =
@@ -36,7 +36,7 @@ import Testing
                 .doctype
             ),
             (nested(9), .tooDeep), (nested(500), .tooDeep), (elements(65), .tooManyElements),
-            (fragment("T", "<x a='\(String(repeating: "y", count: 8200))'/>"), .tooLarge),
+            (fragment("T", item: "<x a='\(String(repeating: "y", count: 8200))'/>"), .tooLarge),
             (String(repeating: "a", count: 8193), .tooLarge), ("<rss", .malformedXML), ("<", .malformedXML),
             ("<rss/>", .missingChannel),
             ("<rss></rss>junk", .malformedXML), ("<rss></rss><rss></rss>", .malformedXML),
@@ -46,13 +46,13 @@ import Testing
             ("<rss><channel><title>T</title></channel><channel><title>T</title></channel></rss>", .repeatedElement),
             ("<rss><channel><title>T</title><title>T</title></channel></rss>", .repeatedElement),
             ("<rss><channel><title>T</title><item/><item/></channel></rss>", .repeatedElement),
-            (fragment("T", "<title/><title>a</title>"), .repeatedElement),
-            (fragment("T", "<guid>a</guid><guid/>"), .repeatedElement),
-            (fragment("T<b>N</b>T"), .mixedContent), (fragment("T", "stray"), .mixedContent),
-            (fragment("T", "<x>a<y/></x>"), .mixedContent),
-            (fragment("T", "<guid><x/></guid>"), .mixedContent), ("<rss>x<channel/></rss>", .mixedContent),
-            (fragment("T", "<media:rating>x</media:rating>"), .malformedXML),
-            (fragment("T", "<x a='1' a='2'/>"), .malformedXML),
+            (fragment("T", item: "<title/><title>a</title>"), .repeatedElement),
+            (fragment("T", item: "<guid>a</guid><guid/>"), .repeatedElement),
+            (fragment("T<b>N</b>T"), .mixedContent), (fragment("T", item: "stray"), .mixedContent),
+            (fragment("T", item: "<x>a<y/></x>"), .mixedContent),
+            (fragment("T", item: "<guid><x/></guid>"), .mixedContent), ("<rss>x<channel/></rss>", .mixedContent),
+            (fragment("T", item: "<media:rating>x</media:rating>"), .malformedXML),
+            (fragment("T", item: "<x a='1' a='2'/>"), .malformedXML),
             ("<?xml version='1.0' encoding='ISO-8859-1'?>" + fragment("T"), .unsupportedEncoding),
             ("<?xml version='1.0' encoding='UTF-7'?>" + fragment("T"), .unsupportedEncoding),
             ("<?xml version='1.0' encoding='x-none'?>" + fragment("T"), .malformedXML),
@@ -69,7 +69,7 @@ import Testing
         let attribute = String(repeating: "y", count: 8000)
         for text in [
             Self.nested(8), Self.elements(64), String(repeating: "a", count: 8192),
-            fragment("T", "<x a='\(attribute)'/>"),
+            fragment("T", item: "<x a='\(attribute)'/>"),
         ] {
             #expect(throws: Never.self) { try MediaResource(text) }
         }
@@ -135,12 +135,12 @@ import Testing
         for _ in 0..<20_000 {
             var bytes = Array(generator.spell(generator.facts()).utf8)
             for _ in 0..<Int.random(in: 0...3, using: &generator.random) {
-                let place = Int.random(in: bytes.indices, using: &generator.random)
+                let index = Int.random(in: bytes.indices, using: &generator.random)
                 switch Int.random(in: 0..<4, using: &generator.random) {
-                case 0: bytes[place] = UInt8.random(in: .min ... .max, using: &generator.random)
-                case 1: bytes.remove(at: place)
-                case 2: bytes.insert(junk.randomElement(using: &generator.random) ?? 0, at: place)
-                default: bytes.insert(contentsOf: bytes[place...].prefix(20), at: place)
+                case 0: bytes[index] = UInt8.random(in: .min ... .max, using: &generator.random)
+                case 1: bytes.remove(at: index)
+                case 2: bytes.insert(junk.randomElement(using: &generator.random) ?? 0, at: index)
+                default: bytes.insert(contentsOf: bytes[index...].prefix(20), at: index)
                 }
                 if bytes.isEmpty { bytes = [0x3C] }
             }
@@ -157,7 +157,7 @@ import Testing
     @Test func `with ever new names do not fill libxml2's dictionary`() throws {
         let name = String(repeating: "n", count: 400)
         for index in 0..<40_000 {
-            #expect(throws: Never.self) { try MediaResource(fragment("T", "<\(name)\(index)/>")) }
+            #expect(throws: Never.self) { try MediaResource(fragment("T", item: "<\(name)\(index)/>")) }
         }
     }
 }
@@ -173,7 +173,8 @@ import Testing
                         switch (worker + round) % 3 {
                         case 0: wanted.mismatch(withGranted: fragment("TNT")) != nil
                         case 1:
-                            wanted.mismatch(withGranted: fragment("TNT", "<guid>\(round)</guid>")) != .assetForChannel
+                            wanted.mismatch(withGranted: fragment("TNT", item: "<guid>\(round)</guid>"))
+                                != .assetForChannel
                         default: wanted.mismatch(withGranted: fragment("&x;")) != .malformedGrant
                         }
                     }

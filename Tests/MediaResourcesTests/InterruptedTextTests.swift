@@ -17,9 +17,10 @@ import Testing
         let pieces = ["TNT\(interruption)Sports", "<![CDATA[TNT]]>\(interruption)Sports", "T&amp;\(interruption)&#65;"]
         for text in pieces {
             for fragment in [
-                fragment(text), fragment("TNT", "<title>\(text)</title>"), fragment("TNT", "<guid>\(text)</guid>"),
-                fragment("TNT", rating(text), attributes: media), fragment("TNT", "<x>\(text)</x>"),
-                fragment("TNT", "<x><y/><z>\(text)</z></x>"),
+                fragment(text), fragment("TNT", item: "<title>\(text)</title>"),
+                fragment("TNT", item: "<guid>\(text)</guid>"),
+                fragment("TNT", item: rating(text), attributes: media), fragment("TNT", item: "<x>\(text)</x>"),
+                fragment("TNT", item: "<x><y/><z>\(text)</z></x>"),
             ] {
                 let error = #expect(throws: ResourceError.self) { try MediaResource(fragment) }
                 #expect(error?.code == .mixedContent, "\(fragment): \(String(describing: error))")
@@ -34,8 +35,8 @@ import Testing
         arguments: [
             "<rss><!-- a --><channel><?b?><title>TNT</title><!-- c --></channel><!-- d --></rss><!-- e -->",
             "<!-- a --><?b?>" + fragment("TNT"), fragment("<!-- a -->TNT"), fragment("TNT<?a?>"),
-            fragment(" <!-- a --> TNT <!-- b --> "), fragment("TNT", "<!-- a --> <?b?>"),
-            fragment("TNT", "<guid> <!-- a --> </guid>"),
+            fragment(" <!-- a --> TNT <!-- b --> "), fragment("TNT", item: "<!-- a --> <?b?>"),
+            fragment("TNT", item: "<guid> <!-- a --> </guid>"),
         ]
     )
     func `is a fragment where the comment parts nothing`(text: String) throws {

@@ -31,7 +31,7 @@ import Testing
             for options in Self.combinations {
                 let covers = granted.covers(wanted, options: options)
                 func row() -> Comment { "\(granted) for \(wanted), \(options)" }
-                #expect(covers == left.shouldCover(right, options) || granted.text == wanted.text, row())
+                #expect(covers == left.shouldCover(right, options: options) || granted.text == wanted.text, row())
                 #expect((granted.mismatch(with: wanted, options: options) == nil) == covers, row())
                 #expect((wanted.mismatch(withGranted: granted.text, options: options) == nil) == covers, row())
                 if left.hasItem, !right.hasItem { #expect(!covers, row()) }
@@ -118,7 +118,7 @@ import Testing
 /// The content of a generated resource, with the spelling details that options ignore.
 struct Said: Equatable {
     /// A place for unknown elements and attributes: outside the item, or in it.
-    enum Place: CaseIterable {
+    enum Location: CaseIterable {
         case onRSS, inRSS, onChannel, inChannel, onChannelTitle
         case onItem, inItem, onTitle, onGUID
 
@@ -129,7 +129,7 @@ struct Said: Equatable {
     var title: String?
     var guid: String?
     var ratings: Set<Facts.Rated> = []
-    var unknown: Set<Place> = []
+    var unknown: Set<Location> = []
     var isVideo = false
 
     var hasItem: Bool { title != nil || guid != nil || !ratings.isEmpty || unknown.contains { $0.isInItem } }
@@ -146,7 +146,7 @@ struct Said: Equatable {
     }
 
     /// The rules of docs/resources.md, implemented independently.
-    func shouldCover(_ wanted: Said, _ options: MediaResource.MatchOptions) -> Bool {
+    func shouldCover(_ wanted: Said, options: MediaResource.MatchOptions) -> Bool {
         func fold(_ text: String?) -> String? {
             var text = text
             if options.ignoreCase { text = text?.lowercased() }
@@ -247,7 +247,7 @@ struct SaidGenerator {
         case 7: said.isVideo.toggle()
         case 8:
             said.ratings = Set(said.ratings.map { .init(scheme: pick(["urn:v-chip", $0.scheme]), value: $0.value) })
-        default: said.unknown.formSymmetricDifference([pick(Said.Place.allCases)])
+        default: said.unknown.formSymmetricDifference([pick(Said.Location.allCases)])
         }
         // An absent element has no attributes.
         if said.title == nil { said.unknown.remove(.onTitle) }
@@ -257,8 +257,8 @@ struct SaidGenerator {
 
     /// Creates a resource with this content, in one of many spellings.
     mutating func read(_ said: Said) throws -> MediaResource {
-        func attribute(_ place: Said.Place) -> String { said.unknown.contains(place) ? " a='1'" : "" }
-        func element(_ place: Said.Place) -> String { said.unknown.contains(place) ? "<x>1</x>" : "" }
+        func attribute(_ location: Said.Location) -> String { said.unknown.contains(location) ? " a='1'" : "" }
+        func element(_ location: Said.Location) -> String { said.unknown.contains(location) ? "<x>1</x>" : "" }
         if !said.hasItem, said.unknown.isEmpty, Bool.random(using: &random) { return try MediaResource(said.channel) }
         var parts = said.ratings.map { "<m:rating scheme='\($0.scheme)'>\($0.value)</m:rating>" }
         if let title = said.title { parts.append("<title\(attribute(.onTitle))>\(title)</title>") }

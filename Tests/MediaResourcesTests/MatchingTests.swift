@@ -6,14 +6,14 @@ import Testing
 @testable import MediaResources
 
 /// Creates a fragment.
-func fragment(_ channel: String, _ item: String? = nil, attributes: String = "") -> String {
+func fragment(_ channel: String, item: String? = nil, attributes: String = "") -> String {
     "<rss\(attributes)><channel><title>\(channel)</title>\(item.map { "<item>\($0)</item>" } ?? "")</channel></rss>"
 }
 
 let media = " xmlns:media=\"http://search.yahoo.com/mrss/\""
 let video = " xmlns:media=\"http://video.search.yahoo.com/mrss/\""
 
-func rating(_ value: String, _ scheme: String = "urn:v-chip") -> String {
+func rating(_ value: String, scheme: String = "urn:v-chip") -> String {
     "<media:rating scheme=\"\(scheme)\">\(value)</media:rating>"
 }
 
@@ -34,63 +34,77 @@ func rating(_ value: String, _ scheme: String = "urn:v-chip") -> String {
             (fragment("<![CDATA[a\r\r\n\nb]]>"), fragment("a\n\n\nb"), nil),
             (fragment("a<![CDATA[\r]]><![CDATA[\n]]>b"), fragment("a\n\nb"), nil),
             (fragment("<![CDATA[a\rb]]>"), fragment("a&#13;b"), .channel),
-            (fragment("TNT", ""), "TNT", nil), (fragment("TNT", "<guid/>"), "TNT", nil),
-            (fragment("TNT", "<title> </title><guid></guid>"), "TNT", nil),
-            (fragment("TNT", rating(""), attributes: media), "TNT", nil),
+            (fragment("TNT", item: ""), "TNT", nil), (fragment("TNT", item: "<guid/>"), "TNT", nil),
+            (fragment("TNT", item: "<title> </title><guid></guid>"), "TNT", nil),
+            (fragment("TNT", item: rating(""), attributes: media), "TNT", nil),
             (
-                fragment("TNT", "<guid>1</guid>"), fragment("TNT", "<guid>1</guid>" + rating(" "), attributes: media),
+                fragment("TNT", item: "<guid>1</guid>"),
+                fragment("TNT", item: "<guid>1</guid>" + rating(" "), attributes: media),
                 nil
             ),
             (fragment("A &amp; B"), fragment("<![CDATA[A & B]]>"), nil), (fragment("&#65;"), "A", nil),
-            (fragment("T", "<x a='&amp;#38;'/>"), fragment("T", "<x a='&#38;#38;'/>"), nil),
-            (fragment("T", "<x a='&amp;#38;'/>"), fragment("T", "<x a='&amp;'/>"), .other),
-            (fragment("T", "<x xmlns='u:a&amp;b'/>"), fragment("T", "<y:x xmlns:y='u:a&#38;b'/>"), nil),
-            (fragment("T", "<x xmlns='u:a&amp;b'/>"), fragment("T", "<x xmlns='u:a&amp;c'/>"), .other),
-            (fragment("TNT", "<title>a</title><guid>1</guid>"), fragment("TNT", "<guid>1</guid><title>a</title>"), nil),
-            (fragment("TNT", "<guid>1</guid>"), fragment("TNT", "<guid>2</guid>"), .guid),
-            (fragment("TNT", "<guid>1</guid>"), fragment("TBS", "<guid>1</guid>"), .channel),
-            (fragment("TNT", "<title>a</title>"), fragment("TNT", "<title>b</title>"), .itemTitle),
-            (fragment("TNT", "<title>a</title>"), fragment("TNT", "<guid>a</guid>"), .itemTitle),
+            (fragment("T", item: "<x a='&amp;#38;'/>"), fragment("T", item: "<x a='&#38;#38;'/>"), nil),
+            (fragment("T", item: "<x a='&amp;#38;'/>"), fragment("T", item: "<x a='&amp;'/>"), .other),
+            (fragment("T", item: "<x xmlns='u:a&amp;b'/>"), fragment("T", item: "<y:x xmlns:y='u:a&#38;b'/>"), nil),
+            (fragment("T", item: "<x xmlns='u:a&amp;b'/>"), fragment("T", item: "<x xmlns='u:a&amp;c'/>"), .other),
             (
-                fragment("TNT", rating("TV-PG"), attributes: media),
-                fragment("TNT", rating("TV-MA"), attributes: media), .rating
+                fragment("TNT", item: "<title>a</title><guid>1</guid>"),
+                fragment("TNT", item: "<guid>1</guid><title>a</title>"), nil
+            ),
+            (fragment("TNT", item: "<guid>1</guid>"), fragment("TNT", item: "<guid>2</guid>"), .guid),
+            (fragment("TNT", item: "<guid>1</guid>"), fragment("TBS", item: "<guid>1</guid>"), .channel),
+            (fragment("TNT", item: "<title>a</title>"), fragment("TNT", item: "<title>b</title>"), .itemTitle),
+            (fragment("TNT", item: "<title>a</title>"), fragment("TNT", item: "<guid>a</guid>"), .itemTitle),
+            (
+                fragment("TNT", item: rating("TV-PG"), attributes: media),
+                fragment("TNT", item: rating("TV-MA"), attributes: media), .rating
             ),
             (
-                fragment("TNT", rating("TV-PG"), attributes: media),
-                fragment("TNT", rating("TV-PG", "urn:vchip"), attributes: media), .rating
+                fragment("TNT", item: rating("TV-PG"), attributes: media),
+                fragment("TNT", item: rating("TV-PG", scheme: "urn:vchip"), attributes: media), .rating
             ),
             (
-                fragment("TNT", "<guid>1</guid>" + rating("TV-PG"), attributes: media),
-                fragment("TNT", "<guid>1</guid>"), .rating
+                fragment("TNT", item: "<guid>1</guid>" + rating("TV-PG"), attributes: media),
+                fragment("TNT", item: "<guid>1</guid>"), .rating
             ),
             (
-                fragment("TNT", rating("A") + rating("B", "urn:mpaa"), attributes: media),
-                fragment("TNT", rating("B", "urn:mpaa") + rating("A") + rating("A"), attributes: media), nil
-            ),
-            (
-                fragment("TNT", "<media:rating>adult</media:rating>", attributes: media),
-                fragment("TNT", rating("adult", "urn:simple"), attributes: media), nil
-            ),
-            (
-                fragment("TNT", rating("A"), attributes: media),
-                fragment("TNT", rating("A"), attributes: " xmlns:media='http://search.yahoo.com/mrss'"), nil
-            ),
-            (fragment("TNT", rating("A"), attributes: media), fragment("TNT", rating("A"), attributes: video), nil),
-            (
-                fragment("TNT", rating("A"), attributes: media),
-                fragment("TNT", "<x:rating xmlns:x='http://search.yahoo.com/mrss/' scheme='urn:v-chip'>A</x:rating>"),
+                fragment("TNT", item: rating("A") + rating("B", scheme: "urn:mpaa"), attributes: media),
+                fragment("TNT", item: rating("B", scheme: "urn:mpaa") + rating("A") + rating("A"), attributes: media),
                 nil
             ),
             (
-                fragment("TNT", rating("A"), attributes: media),
-                fragment("TNT", rating("A"), attributes: " xmlns:media='urn:other'"), .rating
+                fragment("TNT", item: "<media:rating>adult</media:rating>", attributes: media),
+                fragment("TNT", item: rating("adult", scheme: "urn:simple"), attributes: media), nil
             ),
-            (fragment("TNT", "<guid>1</guid>"), fragment("TNT", "<guid a='b'>1</guid>"), .other),
-            (fragment("TNT", "<guid>1</guid><x/>"), fragment("TNT", "<guid>1</guid>"), .other),
-            (fragment("TNT", "<guid>1</guid><x/><y/>"), fragment("TNT", "<guid>1</guid><y/><x/>"), .other),
-            (fragment("TNT", "<x a='1' b='2'/>"), fragment("TNT", "<x b=\"2\"\n a=\"1\"></x>"), nil),
-            (fragment("TNT", "<p:x xmlns:p='u' p:a='1'/>"), fragment("TNT", "<x xmlns='u' xmlns:q='u' q:a='1'/>"), nil),
-            (fragment("TNT", "<x>a</x>"), fragment("TNT", "<x>b</x>"), .other), ("<a/>", "<a/>", nil),
+            (
+                fragment("TNT", item: rating("A"), attributes: media),
+                fragment("TNT", item: rating("A"), attributes: " xmlns:media='http://search.yahoo.com/mrss'"), nil
+            ),
+            (
+                fragment("TNT", item: rating("A"), attributes: media),
+                fragment("TNT", item: rating("A"), attributes: video), nil
+            ),
+            (
+                fragment("TNT", item: rating("A"), attributes: media),
+                fragment(
+                    "TNT",
+                    item: "<x:rating xmlns:x='http://search.yahoo.com/mrss/' scheme='urn:v-chip'>A</x:rating>"
+                ),
+                nil
+            ),
+            (
+                fragment("TNT", item: rating("A"), attributes: media),
+                fragment("TNT", item: rating("A"), attributes: " xmlns:media='urn:other'"), .rating
+            ),
+            (fragment("TNT", item: "<guid>1</guid>"), fragment("TNT", item: "<guid a='b'>1</guid>"), .other),
+            (fragment("TNT", item: "<guid>1</guid><x/>"), fragment("TNT", item: "<guid>1</guid>"), .other),
+            (fragment("TNT", item: "<guid>1</guid><x/><y/>"), fragment("TNT", item: "<guid>1</guid><y/><x/>"), .other),
+            (fragment("TNT", item: "<x a='1' b='2'/>"), fragment("TNT", item: "<x b=\"2\"\n a=\"1\"></x>"), nil),
+            (
+                fragment("TNT", item: "<p:x xmlns:p='u' p:a='1'/>"),
+                fragment("TNT", item: "<x xmlns='u' xmlns:q='u' q:a='1'/>"), nil
+            ),
+            (fragment("TNT", item: "<x>a</x>"), fragment("TNT", item: "<x>b</x>"), .other), ("<a/>", "<a/>", nil),
             ("<a/>", "<a />", .opaque), ("<a/>", fragment("&lt;a/>"), .opaque), ("caf\u{E9}", "cafe\u{301}", .channel),
         ] as [(String, String, ResourceMismatch?)]
     )
@@ -109,16 +123,16 @@ func rating(_ value: String, _ scheme: String = "urn:v-chip") -> String {
         let rows: [(String, String, WritableKeyPath<Options, Bool>, ResourceMismatch)] = [
             ("TNT", "tnt", \.ignoreCase, .channel),
             (fragment("A  B"), "A B", \.collapseWhitespace, .channel),
-            ("TNT", fragment("TNT", "<guid>1</guid>"), \.channelCoversAssets, .channelForAsset),
-            (fragment("TNT"), fragment("TNT", "<x/>"), \.channelCoversAssets, .channelForAsset),
+            ("TNT", fragment("TNT", item: "<guid>1</guid>"), \.channelCoversAssets, .channelForAsset),
+            (fragment("TNT"), fragment("TNT", item: "<x/>"), \.channelCoversAssets, .channelForAsset),
             (
-                fragment("TNT", "<guid>1</guid>" + rating("TV-PG"), attributes: media),
-                fragment("TNT", "<guid>1</guid>"),
+                fragment("TNT", item: "<guid>1</guid>" + rating("TV-PG"), attributes: media),
+                fragment("TNT", item: "<guid>1</guid>"),
                 \.ignoreRating, .rating
             ),
             (
-                fragment("TNT", rating("TV-PG"), attributes: media),
-                fragment("TNT", rating("TV-PG", "urn:vchip"), attributes: media), \.schemeAliases, .rating
+                fragment("TNT", item: rating("TV-PG"), attributes: media),
+                fragment("TNT", item: rating("TV-PG", scheme: "urn:vchip"), attributes: media), \.schemeAliases, .rating
             ),
         ]
         for (granted, wanted, option, mismatch) in rows {
@@ -128,15 +142,15 @@ func rating(_ value: String, _ scheme: String = "urn:v-chip") -> String {
             options[keyPath: option] = true
             #expect(left.mismatch(with: right, options: options) == nil)
             #expect(left.covers(right, options: options))
-            let asset = try MediaResource(fragment("TNT", "<guid>1</guid><title>z</title>"))
-            for other in ["TBS", "TNT", fragment("TNT", "<guid>9</guid><title>z</title>")] {
+            let asset = try MediaResource(fragment("TNT", item: "<guid>1</guid><title>z</title>"))
+            for other in ["TBS", "TNT", fragment("TNT", item: "<guid>9</guid><title>z</title>")] {
                 #expect(!asset.covers(try MediaResource(other), options: options))
             }
         }
     }
 
     @Test func `an asset never covers its channel`() throws {
-        let asset = try MediaResource(fragment("TNT", "<guid>1</guid>"))
+        let asset = try MediaResource(fragment("TNT", item: "<guid>1</guid>"))
         var options = Options()
         options.channelCoversAssets = true
         options.ignoreRating = true
@@ -155,8 +169,8 @@ func rating(_ value: String, _ scheme: String = "urn:v-chip") -> String {
         #expect(channel.mismatch(withGranted: "TNT", options: options) == nil)
         options = Options()
         options.videoNamespaceAlias = false
-        let one = try MediaResource(fragment("TNT", rating("A"), attributes: media))
-        let other = try MediaResource(fragment("TNT", rating("A"), attributes: video))
+        let one = try MediaResource(fragment("TNT", item: rating("A"), attributes: media))
+        let other = try MediaResource(fragment("TNT", item: rating("A"), attributes: video))
         #expect(one.mismatch(with: other, options: options) == .namespace)
         #expect(one.mismatch(with: one, options: options) == nil)
     }
@@ -169,15 +183,15 @@ func rating(_ value: String, _ scheme: String = "urn:v-chip") -> String {
         #expect(wanted.mismatch(withGranted: text + " ") == .malformedGrant)
         #expect(try MediaResource("TNT").mismatch(withGranted: text) == .malformedGrant)
         #expect(try MediaResource("TNT").mismatch(withGranted: "") == .malformedGrant)
-        #expect(throws: ResourceError(.empty, "")) { try MediaResource(opaque: " \n") }
+        #expect(throws: ResourceError(.empty, reason: "")) { try MediaResource(opaque: " \n") }
     }
 
     @Test func `resources are keys of dictionaries`() throws {
         var catalogue = [try MediaResource("TNT"): 1]
         catalogue[try MediaResource(fragment("TNT"))] = 2
-        catalogue[try MediaResource(fragment("TNT", "<guid>1</guid>"))] = 3
+        catalogue[try MediaResource(fragment("TNT", item: "<guid>1</guid>"))] = 3
         #expect(catalogue.count == 2)
-        #expect(catalogue[try MediaResource(fragment(" TNT ", "<guid> </guid>"))] == 2)
+        #expect(catalogue[try MediaResource(fragment(" TNT ", item: "<guid> </guid>"))] == 2)
     }
 }
 
@@ -202,10 +216,12 @@ func rating(_ value: String, _ scheme: String = "urn:v-chip") -> String {
     @Test func `of a resource all count that can be compared`() throws {
         let limit = Rating(scheme: "urn:v-chip", value: "TV-PG")
         func isRated(_ ratings: String) throws -> Bool {
-            try MediaResource(fragment("T", "<guid>1</guid>" + ratings, attributes: media)).isRatedAtMost(limit)
+            try MediaResource(fragment("T", item: "<guid>1</guid>" + ratings, attributes: media)).isRatedAtMost(limit)
         }
-        #expect(try isRated(rating("TV-PG")) && isRated(rating("TV-G") + rating("R", "urn:mpaa")))
-        #expect(try !isRated("") && !isRated(rating("G", "urn:mpaa")) && !isRated(rating("TV-PG") + rating("TV-MA")))
+        #expect(try isRated(rating("TV-PG")) && isRated(rating("TV-G") + rating("R", scheme: "urn:mpaa")))
+        #expect(
+            try !isRated("") && !isRated(rating("G", scheme: "urn:mpaa")) && !isRated(rating("TV-PG") + rating("TV-MA"))
+        )
         #expect(try !isRated(rating("TV-G") + rating("?")))
     }
 }

@@ -13,7 +13,7 @@ import Testing
     func `have names of any script`(name: String) throws {
         let declared = "xmlns:x='urn:x'"
         let fragments = [
-            fragment("T", "<\(name) \(declared)/>"), fragment("T", "<y \(declared) \(name)='1'/>"),
+            fragment("T", item: "<\(name) \(declared)/>"), fragment("T", item: "<y \(declared) \(name)='1'/>"),
         ]
         for text in fragments {
             let resource = try MediaResource(text)
@@ -26,9 +26,9 @@ import Testing
         func element(_ count: Int) -> String {
             "<x \((0..<count).map { "a\($0)='1'" }.joined(separator: " "))/>"
         }
-        let resource = try MediaResource(fragment("T", element(700)))
-        #expect(try MediaResource(fragment("T", element(701))) != resource)
-        #expect(throws: ResourceError(.tooLarge, "")) { try MediaResource(fragment("T", element(1000))) }
+        let resource = try MediaResource(fragment("T", item: element(700)))
+        #expect(try MediaResource(fragment("T", item: element(701))) != resource)
+        #expect(throws: ResourceError(.tooLarge, reason: "")) { try MediaResource(fragment("T", item: element(1000))) }
         #expect(feed(element(5000)) == .entry)
     }
 
@@ -37,8 +37,8 @@ import Testing
             String(repeating: "<x>", count: depth) + String(repeating: "</x>", count: depth)
         }
         // The depth includes rss, channel and item.
-        #expect(throws: Never.self) { try MediaResource(fragment("T", nested(5))) }
-        #expect(throws: ResourceError(.tooDeep, "")) { try MediaResource(fragment("T", nested(6))) }
+        #expect(throws: Never.self) { try MediaResource(fragment("T", item: nested(5))) }
+        #expect(throws: ResourceError(.tooDeep, reason: "")) { try MediaResource(fragment("T", item: nested(6))) }
         #expect(feed(nested(61)) == .entry)
         #expect(feed(nested(62)) == .broken(.tooDeep))
     }
@@ -46,8 +46,8 @@ import Testing
     @Test func `are as many as the limits say`() {
         func row(_ count: Int) -> String { String(repeating: "<x/>", count: count) }
         // The count includes rss, channel, title and item.
-        #expect(throws: Never.self) { try MediaResource(fragment("T", row(60))) }
-        #expect(throws: ResourceError(.tooManyElements, "")) { try MediaResource(fragment("T", row(61))) }
+        #expect(throws: Never.self) { try MediaResource(fragment("T", item: row(60))) }
+        #expect(throws: ResourceError(.tooManyElements, reason: "")) { try MediaResource(fragment("T", item: row(61))) }
         #expect(feed(row(100_000)) == .entry)
     }
 
@@ -74,11 +74,11 @@ import Testing
         #expect(feed("", attributes: " xmlns='' xmlns:odd='\(namespace.isEmpty ? "a b" : namespace)'") == .entry)
         let prefixed = "<x xmlns:p='\(namespace)' p:a='1'/>"
         for text in [element, prefixed] where !(text == prefixed && namespace.isEmpty) {
-            let resource = try MediaResource(fragment("T", text))
+            let resource = try MediaResource(fragment("T", item: text))
             #expect(try MediaResource(resource.canonicalForm) == resource, "\(resource.canonicalForm)")
             let others = Self.namespaces.filter { $0 != namespace && !$0.isEmpty }
             for other in others {
-                let changed = fragment("T", text.replacing("'\(namespace)'", with: "'\(other)'"))
+                let changed = fragment("T", item: text.replacing("'\(namespace)'", with: "'\(other)'"))
                 #expect(try MediaResource(changed) != resource)
             }
         }
@@ -86,7 +86,7 @@ import Testing
 
     @Test(arguments: ["<p:x/>", "<x p:a='1'/>", "<x xmlns:p=''/>", "<x xmlns:xml='urn:a'/>", "<x xmlns:p='&b;'/>"])
     func `have prefixes that are declared`(element: String) {
-        #expect(throws: ResourceError(.malformedXML, "")) { try MediaResource(fragment("T", element)) }
+        #expect(throws: ResourceError(.malformedXML, reason: "")) { try MediaResource(fragment("T", item: element)) }
         #expect(feed(element) == .broken(.malformedXML))
     }
 

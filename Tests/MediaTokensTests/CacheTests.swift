@@ -129,7 +129,7 @@ import Testing
         for number in 0..<5000 {
             let bytes = [UInt8]("token \(number)".utf8)
             cache.remember(bytes.span, says: token, signer: signer, generation: 1, until: .latest)
-            cache.rememberForged(bytes.span, .untrustedSignature, generation: 1, at: Sample.time)
+            cache.rememberForged(bytes.span, reason: .untrustedSignature, generation: 1, at: Sample.time)
         }
         let bound = max(8, capacity / 8 * 8)
         #expect(cache.statistics.count <= bound && cache.statistics.count > bound / 2)
@@ -200,23 +200,23 @@ import Testing
     func `spread tokens that differ in one byte`(seed: UInt64) {
         var seen: Set<UInt64> = []
         var shards = [Int](repeating: 0, count: 32)
-        var places = [Int](repeating: 0, count: 64)
+        var sets = [Int](repeating: 0, count: 64)
         var count = 0
         for length in 0...100 {
             let token = [UInt8](repeating: UInt8(ascii: "A"), count: length)
             for (position, byte) in [(-1, 0)]
-                + token.indices.flatMap({ place in [(place, 0), (place, 66), (place, 255)] })
+                + token.indices.flatMap({ index in [(index, 0), (index, 66), (index, 255)] })
             {
                 var changed = token
                 if position >= 0 { changed[position] = UInt8(byte) }
                 let hash = TokenBytes.hash(changed.span, seed: seed)
                 #expect(seen.insert(hash).inserted)
                 shards[Int(hash >> 59)] += 1
-                places[Int(((hash & 0xFFFF_FFFF) * 64) >> 32)] += 1
+                sets[Int(((hash & 0xFFFF_FFFF) * 64) >> 32)] += 1
                 count += 1
             }
         }
         // Fifteen thousand hashes: about 475 of a shard, and 238 of a place, with deviations of 22 and 15.
-        #expect(shards.allSatisfy { abs($0 - count / 32) < 150 } && places.allSatisfy { abs($0 - count / 64) < 100 })
+        #expect(shards.allSatisfy { abs($0 - count / 32) < 150 } && sets.allSatisfy { abs($0 - count / 64) < 100 })
     }
 }

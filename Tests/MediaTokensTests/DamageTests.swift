@@ -35,14 +35,14 @@ import Testing
         var bytes = [UInt8]((isRaw ? issued.raw : issued.serialized).utf8)
         let whole = Content(try #require(verifier.verify(bytes.span, for: resource, at: Sample.time).token))
         var others = 0
-        for place in bytes.indices {
+        for index in bytes.indices {
             for bit in 0..<8 {
-                bytes[place] ^= 1 << bit
+                bytes[index] ^= 1 << bit
                 let answer = verifier.verify(bytes.span, for: resource, at: Sample.time)
                 // The token in a refusal must have been signed, too.
                 if let token = answer.token, Content(token) != whole { others += 1 }
                 if answer.isValid { #expect(answer.token.map(Content.init) == whole) }
-                bytes[place] ^= 1 << bit
+                bytes[index] ^= 1 << bit
             }
         }
         #expect(others == 0)
@@ -93,11 +93,11 @@ import Testing
         for _ in 0..<2000 {
             var bytes = raw
             for _ in 0..<Int.random(in: 1...8, using: &random) {
-                let place = Int.random(in: bytes.indices, using: &random)
+                let index = Int.random(in: bytes.indices, using: &random)
                 switch Int.random(in: 0..<3, using: &random) {
-                case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
-                case 1: bytes.remove(at: place)
-                default: bytes.insert(random.pick(raw), at: place)
+                case 0: bytes[index] = UInt8.random(in: 0...255, using: &random)
+                case 1: bytes.remove(at: index)
+                default: bytes.insert(random.pick(raw), at: index)
                 }
             }
             let answer = verifier.verify(bytes.span, for: resource, at: Sample.time)

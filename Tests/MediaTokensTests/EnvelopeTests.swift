@@ -22,8 +22,8 @@ import Testing
 
         init(
             _ name: String,
-            _ expected: RefusalReason?,
-            _ make: @escaping @Sendable (_ signature: String, _ body: String) -> String
+            expected: RefusalReason?,
+            make: @escaping @Sendable (_ signature: String, _ body: String) -> String
         ) {
             testDescription = name
             self.expected = expected
@@ -33,83 +33,101 @@ import Testing
 
     @Test(
         arguments: [
-            Spelling("as issued", nil) { "<signatureInfo>\($0)<signatureInfo>\($1)" },
-            Spelling("a closed marker", nil) { "<signatureInfo>\($0)</signatureInfo>\($1)" },
-            Spelling("white space before the root", nil) { "<signatureInfo>\($0)<signatureInfo> \t\r\n\($1)" },
-            Spelling("white space after the root", nil) { "<signatureInfo>\($0)<signatureInfo>\($1)\r\n \t" },
-            Spelling("an unpadded signature", nil) {
+            Spelling("as issued", expected: nil) { "<signatureInfo>\($0)<signatureInfo>\($1)" },
+            Spelling("a closed marker", expected: nil) { "<signatureInfo>\($0)</signatureInfo>\($1)" },
+            Spelling("white space before the root", expected: nil) {
+                "<signatureInfo>\($0)<signatureInfo> \t\r\n\($1)"
+            },
+            Spelling("white space after the root", expected: nil) { "<signatureInfo>\($0)<signatureInfo>\($1)\r\n \t" },
+            Spelling("an unpadded signature", expected: nil) {
                 "<signatureInfo>\($0.filter { $0 != "=" })<signatureInfo>\($1)"
             },
-            Spelling("a URL-safe signature", nil) { "<signatureInfo>\(urlSafe($0))<signatureInfo>\($1)" },
-            Spelling("white space in front", .invalidBase64) { " <signatureInfo>\($0)<signatureInfo>\($1)" },
-            Spelling("junk in front", .invalidBase64) { "x<signatureInfo>\($0)<signatureInfo>\($1)" },
-            Spelling("a comment in front", .invalidEnvelope) { "<!---->\n<signatureInfo>\($0)<signatureInfo>\($1)" },
-            Spelling("a byte order mark in front", .invalidBase64) {
+            Spelling("a URL-safe signature", expected: nil) { "<signatureInfo>\(urlSafe($0))<signatureInfo>\($1)" },
+            Spelling("white space in front", expected: .invalidBase64) { " <signatureInfo>\($0)<signatureInfo>\($1)" },
+            Spelling("junk in front", expected: .invalidBase64) { "x<signatureInfo>\($0)<signatureInfo>\($1)" },
+            Spelling("a comment in front", expected: .invalidEnvelope) {
+                "<!---->\n<signatureInfo>\($0)<signatureInfo>\($1)"
+            },
+            Spelling("a byte order mark in front", expected: .invalidBase64) {
                 "\u{FEFF}<signatureInfo>\($0)<signatureInfo>\($1)"
             },
-            Spelling("junk behind", .invalidEnvelope) { "<signatureInfo>\($0)<signatureInfo>\($1)x" },
-            Spelling("a null behind", .invalidEnvelope) { "<signatureInfo>\($0)<signatureInfo>\($1)\0" },
-            Spelling("junk between", .invalidEnvelope) { "<signatureInfo>\($0)<signatureInfo>x\($1)" },
-            Spelling("an element behind", .invalidEnvelope) { "<signatureInfo>\($0)<signatureInfo>\($1)<a/>" },
-            Spelling("a second root", .untrustedSignature) { "<signatureInfo>\($0)<signatureInfo>\($1)\($1)" },
-            Spelling("a third marker", .unsupportedRoot) {
+            Spelling("junk behind", expected: .invalidEnvelope) { "<signatureInfo>\($0)<signatureInfo>\($1)x" },
+            Spelling("a null behind", expected: .invalidEnvelope) { "<signatureInfo>\($0)<signatureInfo>\($1)\0" },
+            Spelling("junk between", expected: .invalidEnvelope) { "<signatureInfo>\($0)<signatureInfo>x\($1)" },
+            Spelling("an element behind", expected: .invalidEnvelope) {
+                "<signatureInfo>\($0)<signatureInfo>\($1)<a/>"
+            },
+            Spelling("a second root", expected: .untrustedSignature) {
+                "<signatureInfo>\($0)<signatureInfo>\($1)\($1)"
+            },
+            Spelling("a third marker", expected: .unsupportedRoot) {
                 "<signatureInfo>\($0)<signatureInfo><signatureInfo>\($1)"
             },
-            Spelling("one marker", .invalidEnvelope) { "<signatureInfo>\($0)\($1)" },
-            Spelling("no marker", .invalidEnvelope) { _, body in body },
-            Spelling("markers in upper case", .invalidEnvelope) { "<SIGNATUREINFO>\($0)<SIGNATUREINFO>\($1)" },
-            Spelling("a marker with a space", .invalidEnvelope) { "<signatureInfo >\($0)<signatureInfo>\($1)" },
-            Spelling("a marker that is cut", .invalidEnvelope) { signature, _ in "<signatureInfo>\(signature)<signa" },
-            Spelling("nothing but markers", .invalidEnvelope) { _, _ in "<signatureInfo><signatureInfo>" },
-            Spelling("no root", .invalidEnvelope) { signature, _ in "<signatureInfo>\(signature)<signatureInfo>" },
-            Spelling("a root without end", .invalidEnvelope) {
+            Spelling("one marker", expected: .invalidEnvelope) { "<signatureInfo>\($0)\($1)" },
+            Spelling("no marker", expected: .invalidEnvelope) { _, body in body },
+            Spelling("markers in upper case", expected: .invalidEnvelope) {
+                "<SIGNATUREINFO>\($0)<SIGNATUREINFO>\($1)"
+            },
+            Spelling("a marker with a space", expected: .invalidEnvelope) {
+                "<signatureInfo >\($0)<signatureInfo>\($1)"
+            },
+            Spelling("a marker that is cut", expected: .invalidEnvelope) { signature, _ in
+                "<signatureInfo>\(signature)<signa"
+            },
+            Spelling("nothing but markers", expected: .invalidEnvelope) { _, _ in "<signatureInfo><signatureInfo>" },
+            Spelling("no root", expected: .invalidEnvelope) { signature, _ in
+                "<signatureInfo>\(signature)<signatureInfo>"
+            },
+            Spelling("a root without end", expected: .invalidEnvelope) {
                 "<signatureInfo>\($0)<signatureInfo>\($1.dropLast(12))"
             },
-            Spelling("a root that overlaps its end", .invalidEnvelope) { signature, _ in
+            Spelling("a root that overlaps its end", expected: .invalidEnvelope) { signature, _ in
                 "<signatureInfo>\(signature)<signatureInfo><authToken>/authToken>"
             },
-            Spelling("an empty root", .untrustedSignature) { signature, _ in
+            Spelling("an empty root", expected: .untrustedSignature) { signature, _ in
                 "<signatureInfo>\(signature)<signatureInfo><authToken></authToken>"
             },
-            Spelling("a root with an attribute", .unsupportedRoot) {
+            Spelling("a root with an attribute", expected: .unsupportedRoot) {
                 "<signatureInfo>\($0)<signatureInfo><authToken a=\"\">\($1.dropFirst(11))"
             },
-            Spelling("a root with a longer name", .unsupportedRoot) {
+            Spelling("a root with a longer name", expected: .unsupportedRoot) {
                 "<signatureInfo>\($0)<signatureInfo><authTokens>\($1.dropFirst(11).dropLast())s>"
             },
-            Spelling("a root in upper case", .unsupportedRoot) {
+            Spelling("a root in upper case", expected: .unsupportedRoot) {
                 "<signatureInfo>\($0)<signatureInfo>\($1.replacing("authToken", with: "AUTHTOKEN"))"
             },
-            Spelling("an end tag of the other root", .invalidEnvelope) {
+            Spelling("an end tag of the other root", expected: .invalidEnvelope) {
                 "<signatureInfo>\($0)<signatureInfo>\($1.replacing("</authToken>", with: "</shortAuthorizationToken>"))"
             },
-            Spelling("the other root", .untrustedSignature) {
+            Spelling("the other root", expected: .untrustedSignature) {
                 "<signatureInfo>\($0)<signatureInfo>\($1.replacing("authToken", with: "shortAuthorizationToken"))"
             },
-            Spelling("a declaration", .unsupportedRoot) {
+            Spelling("a declaration", expected: .unsupportedRoot) {
                 "<signatureInfo>\($0)<signatureInfo><?xml version='1.0'?>\($1)"
             },
-            Spelling("no signature", .invalidSignatureEncoding) { "<signatureInfo><signatureInfo>\($1)" },
-            Spelling("white space in the signature", .invalidSignatureEncoding) {
+            Spelling("no signature", expected: .invalidSignatureEncoding) { "<signatureInfo><signatureInfo>\($1)" },
+            Spelling("white space in the signature", expected: .invalidSignatureEncoding) {
                 "<signatureInfo>\($0.prefix(64))\n\($0.dropFirst(64))<signatureInfo>\($1)"
             },
-            Spelling("white space behind the signature", .invalidSignatureEncoding) {
+            Spelling("white space behind the signature", expected: .invalidSignatureEncoding) {
                 "<signatureInfo>\($0) <signatureInfo>\($1)"
             },
-            Spelling("half of the padding", .invalidSignatureEncoding) {
+            Spelling("half of the padding", expected: .invalidSignatureEncoding) {
                 "<signatureInfo>\($0.dropLast())<signatureInfo>\($1)"
             },
-            Spelling("too much padding", .invalidSignatureEncoding) { "<signatureInfo>\($0)=<signatureInfo>\($1)" },
-            Spelling("a signature that is too short", .signatureLength) {
+            Spelling("too much padding", expected: .invalidSignatureEncoding) {
+                "<signatureInfo>\($0)=<signatureInfo>\($1)"
+            },
+            Spelling("a signature that is too short", expected: .signatureLength) {
                 "<signatureInfo>\($0.dropFirst(4))<signatureInfo>\($1)"
             },
-            Spelling("a signature that is too long", .signatureLength) {
+            Spelling("a signature that is too long", expected: .signatureLength) {
                 "<signatureInfo>AAAA\($0)<signatureInfo>\($1)"
             },
-            Spelling("a signature for no key at all", .invalidSignatureEncoding) {
+            Spelling("a signature for no key at all", expected: .invalidSignatureEncoding) {
                 "<signatureInfo>\(String(repeating: "A", count: 1369))<signatureInfo>\($1)"
             },
-            Spelling("a signature of zeros", .untrustedSignature) {
+            Spelling("a signature of zeros", expected: .untrustedSignature) {
                 "<signatureInfo>\(String(repeating: "A", count: $0.utf8.count - 2))==<signatureInfo>\($1)"
             },
         ]
@@ -131,26 +149,30 @@ import Testing
 
     @Test(
         arguments: [
-            Spelling("standard", nil) { text, _ in text },
-            Spelling("URL-safe", nil) { text, _ in urlSafe(text) },
-            Spelling("unpadded", nil) { text, _ in unpadded(text) },
-            Spelling("both alphabets", nil) { text, _ in text.replacing("+", with: "-") },
-            Spelling("a line end behind", .invalidBase64) { text, _ in text + "\n" },
-            Spelling("a space in front", .invalidBase64) { text, _ in " " + text },
-            Spelling("lines", .invalidBase64) { text, _ in text.prefix(76) + "\r\n" + text.dropFirst(76) },
-            Spelling("a space inside", .invalidBase64) { text, _ in text.prefix(400) + " " + text.dropFirst(400) },
-            Spelling("blanks for plus signs", .blanksForPlus) { text, _ in text.replacing("+", with: " ") },
-            Spelling("one more padding", .invalidBase64) { text, _ in text + "=" },
-            Spelling("four paddings", .invalidBase64) { text, _ in text + "====" },
-            Spelling("padding in the middle", .invalidBase64) { text, _ in text.prefix(4) + "AA==" + text.dropFirst(4)
+            Spelling("standard", expected: nil) { text, _ in text },
+            Spelling("URL-safe", expected: nil) { text, _ in urlSafe(text) },
+            Spelling("unpadded", expected: nil) { text, _ in unpadded(text) },
+            Spelling("both alphabets", expected: nil) { text, _ in text.replacing("+", with: "-") },
+            Spelling("a line end behind", expected: .invalidBase64) { text, _ in text + "\n" },
+            Spelling("a space in front", expected: .invalidBase64) { text, _ in " " + text },
+            Spelling("lines", expected: .invalidBase64) { text, _ in text.prefix(76) + "\r\n" + text.dropFirst(76) },
+            Spelling("a space inside", expected: .invalidBase64) { text, _ in
+                text.prefix(400) + " " + text.dropFirst(400)
             },
-            Spelling("percent signs", .invalidBase64) { text, _ in text.replacing("=", with: "%3D") + "%3D" },
-            Spelling("twice", .invalidEnvelope) { text, _ in Base64.encode([UInt8](text.utf8)) },
-            Spelling("a letter of another script", .invalidBase64) { text, _ in text.prefix(4) + "Ж" + text.dropFirst(4)
+            Spelling("blanks for plus signs", expected: .blanksForPlus) { text, _ in text.replacing("+", with: " ") },
+            Spelling("one more padding", expected: .invalidBase64) { text, _ in text + "=" },
+            Spelling("four paddings", expected: .invalidBase64) { text, _ in text + "====" },
+            Spelling("padding in the middle", expected: .invalidBase64) { text, _ in
+                text.prefix(4) + "AA==" + text.dropFirst(4)
             },
-            Spelling("only padding", .invalidBase64) { _, _ in "====" },
-            Spelling("a single padding", .invalidBase64) { _, _ in "=" },
-            Spelling("a single character", .invalidBase64) { _, _ in "P" },
+            Spelling("percent signs", expected: .invalidBase64) { text, _ in text.replacing("=", with: "%3D") + "%3D" },
+            Spelling("twice", expected: .invalidEnvelope) { text, _ in Base64.encode([UInt8](text.utf8)) },
+            Spelling("a letter of another script", expected: .invalidBase64) { text, _ in
+                text.prefix(4) + "Ж" + text.dropFirst(4)
+            },
+            Spelling("only padding", expected: .invalidBase64) { _, _ in "====" },
+            Spelling("a single padding", expected: .invalidBase64) { _, _ in "=" },
+            Spelling("a single character", expected: .invalidBase64) { _, _ in "P" },
         ]
     )
     func `are decoded once and strictly`(spelling: Spelling) throws {
@@ -228,11 +250,11 @@ import Testing
     @Test func `has 64 characters and two more`() {
         let known = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_".utf8)
         for byte in UInt8.min...UInt8.max {
-            for place in 0..<4 {
+            for index in 0..<4 {
                 var text = [UInt8]("AAAA".utf8)
-                text[place] = byte
+                text[index] = byte
                 // Padding may be at the end, and then the unused bits of the character before it are ignored.
-                let isPadding = byte == UInt8(ascii: "=") && place == 3
+                let isPadding = byte == UInt8(ascii: "=") && index == 3
                 var output = [UInt8](repeating: 0, count: 8)
                 var span = output.mutableSpan
                 let isDecoded = Base64.decode(text.span, into: &span) != nil
@@ -244,14 +266,14 @@ import Testing
     /// Long texts are decoded in blocks, groups of four characters are not.
     @Test func `reads a long text as it reads its groups`() {
         for byte in UInt8.min...UInt8.max where byte != UInt8(ascii: "=") {
-            for place in 0..<100 {
+            for index in 0..<100 {
                 var text = [UInt8](repeating: UInt8(ascii: "Q"), count: 100)
-                text[place] = byte
+                text[index] = byte
                 let groups = stride(from: 0, to: 100, by: 4).map { start in
                     Self.decode(Array(text[start..<(start + 4)]))
                 }
                 let whole = groups.contains(nil) ? nil : groups.flatMap { $0 ?? [] }
-                #expect(Self.decode(text) == whole, "byte \(byte) at \(place)")
+                #expect(Self.decode(text) == whole, "byte \(byte) at \(index)")
             }
         }
     }

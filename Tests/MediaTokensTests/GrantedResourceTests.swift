@@ -8,7 +8,7 @@ import Testing
 @testable import MediaTokens
 
 @Suite struct `Resources of tokens` {
-    private static func fragment(_ title: String, _ rest: String = "") -> String {
+    private static func fragment(_ title: String, rest: String = "") -> String {
         """
         <rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/"><channel><title>\(title)</title>\(rest)</channel></rss>
         """
@@ -18,8 +18,10 @@ import Testing
     private static let texts: [String] =
         ["TNT", "TBS", " TNT", "", " ", "<", "<rss", "<rss/>", "<other/>"]
         + ["TNT", "TNU", " TNT ", "<![CDATA[TNT]]>", "T&#78;T", "TNT\u{301}", "\u{0}"].map { fragment($0) }
-        + (0..<40).map { fragment("TNT", "<item><guid>\($0)</guid></item>") }
-        + [16, 400, 2000].map { fragment("TNT", "<item><guid>\(String(repeating: "1", count: $0))</guid></item>") }
+        + (0..<40).map { fragment("TNT", rest: "<item><guid>\($0)</guid></item>") }
+        + [16, 400, 2000].map {
+            fragment("TNT", rest: "<item><guid>\(String(repeating: "1", count: $0))</guid></item>")
+        }
 
     /// In any order and as often as they come, texts are the resources that they are when they are read alone.
     @Test(arguments: 0..<8 as Range<UInt64>)

@@ -19,11 +19,11 @@ struct `Interoperability with the openssl command` {
         try openssl("genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:\(bits) -out key.pem")
         try openssl("pkey -in key.pem -pubout -out public.pem")
         let body = TokenBody.plain.rooted(root)
-        try openssl.folder.write("body", body.bytes)
+        try openssl.folder.write("body", contents: body.bytes)
         try openssl("dgst -sha256 -sign key.pem -out signature body")
         try openssl("base64 -A -in signature -out signature.txt")
         let raw = "<signatureInfo>\(try openssl.folder.text("signature.txt"))<signatureInfo>\(body.text)"
-        try openssl.folder.write("token", raw)
+        try openssl.folder.write("token", contents: raw)
         try openssl("base64 -A -in token -out token.txt")
         let trust = try TrustStore(files: ["\(openssl.folder.path)/public.pem"], at: Sample.time)
         let verifier = Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30"))
@@ -44,15 +44,15 @@ struct `Interoperability with the openssl command` {
         let issued = try signer.issuer.issue(claims, at: Sample.time)
         for text in [issued.raw, issued.serialized] {
             let token = try UnverifiedToken(reading: text)
-            try openssl.folder.write("body", token.signedBytes)
-            try openssl.folder.write("signature", token.signature)
-            try openssl.folder.write("signer.pem", signer.keys.signerCertificate)
+            try openssl.folder.write("body", contents: token.signedBytes)
+            try openssl.folder.write("signature", contents: token.signature)
+            try openssl.folder.write("signer.pem", contents: signer.keys.signerCertificate)
             try openssl("x509 -in signer.pem -pubkey -noout -out public.pem")
             let verdict = try openssl("dgst -sha256 -verify public.pem -signature signature body")
             #expect(verdict.contains("Verified OK"))
             #expect(token.content.resourceID == resource)
         }
-        try openssl.folder.write("body", TokenBody.plain.bytes)
+        try openssl.folder.write("body", contents: TokenBody.plain.bytes)
         #expect(throws: OpenSSLCommand.Failure.self) {
             try openssl("dgst -sha256 -verify public.pem -signature signature body")
         }
@@ -62,8 +62,8 @@ struct `Interoperability with the openssl command` {
     func `refuses signatures of another kind`(kind: String) throws {
         let openssl = try OpenSSLCommand()
         let signer = try TestSigner.main.get()
-        try openssl.folder.write("key.pem", signer.keys.signerKey)
-        try openssl.folder.write("body", TokenBody.plain.bytes)
+        try openssl.folder.write("key.pem", contents: signer.keys.signerKey)
+        try openssl.folder.write("body", contents: TokenBody.plain.bytes)
         try openssl("dgst \(kind) -sign key.pem -out signature body")
         let signature = Base64.encode(try openssl.folder.bytes("signature"))
         let token = "<signatureInfo>\(signature)<signatureInfo>\(TokenBody.plain.text)"
@@ -73,9 +73,9 @@ struct `Interoperability with the openssl command` {
     @Test func `makes keys that it takes`() throws {
         let openssl = try OpenSSLCommand()
         let keys = try TestSigner.main.get().keys
-        try openssl.folder.write("ca.pem", keys.authorityCertificate)
-        try openssl.folder.write("signer.pem", keys.signerCertificate)
-        try openssl.folder.write("signer.key", keys.signerKey)
+        try openssl.folder.write("ca.pem", contents: keys.authorityCertificate)
+        try openssl.folder.write("signer.pem", contents: keys.signerCertificate)
+        try openssl.folder.write("signer.key", contents: keys.signerKey)
         let seconds = Sample.time.millisecondsSince1970 / 1000
         let verdict = try openssl("verify -x509_strict -attime \(seconds) -CAfile ca.pem signer.pem")
         #expect(verdict.contains("signer.pem: OK"))
@@ -84,7 +84,7 @@ struct `Interoperability with the openssl command` {
 
     @Test func `reads keys in the older form`() throws {
         let openssl = try OpenSSLCommand()
-        try openssl.folder.write("key.pem", try TestSigner.main.get().keys.signerKey)
+        try openssl.folder.write("key.pem", contents: try TestSigner.main.get().keys.signerKey)
         try openssl("rsa -in key.pem -traditional -out old.pem")
         try openssl("rsa -in key.pem -RSAPublicKey_out -out old-public.pem")
         #expect(try openssl.folder.text("old.pem").contains("BEGIN RSA PRIVATE KEY"))

@@ -149,7 +149,7 @@ struct JWSSigner: Sendable {
     )
     func `state type and algorithm in their headers`(header: String, reason: RefusalReason?) throws {
         let signer = try JWSSigner.p256.get()
-        let maker = try #require(SignatureMaker(signer.key, .es256))
+        let maker = try #require(SignatureMaker(signer.key, scheme: .es256))
         let signed = [header, Self.payload()].map { Base64.encodeURLSafe([UInt8]($0.utf8)) }.joined(separator: ".")
         let signature = try maker.sign(MessagePieces(signed.utf8.span))
         #expect(try Self.verify(signed + "." + Base64.encodeURLSafe(signature)).reason == reason)
@@ -157,16 +157,16 @@ struct JWSSigner: Sendable {
 
     @Test func `are refused after any change of a character`() throws {
         let token = Array(try JWSSigner.p256.get().issuer.issue(Sample.claims, at: Sample.time).serialized.utf8)
-        for place in token.indices {
+        for index in token.indices {
             for byte in [UInt8(ascii: "A"), UInt8(ascii: "z"), UInt8(ascii: "."), UInt8(ascii: "=")]
-            where byte != token[place] {
+            where byte != token[index] {
                 var changed = token
-                changed[place] = byte
+                changed[index] = byte
                 let answer = try Self.verify(String(decoding: changed, as: UTF8.self))
-                #expect(!answer.isValid, "byte \(place) changed to \(byte)")
+                #expect(!answer.isValid, "byte \(index) changed to \(byte)")
             }
-            let shorter = String(decoding: token[..<place], as: UTF8.self)
-            #expect(try !Self.verify(shorter).isValid, "cut at \(place)")
+            let shorter = String(decoding: token[..<index], as: UTF8.self)
+            #expect(try !Self.verify(shorter).isValid, "cut at \(index)")
         }
     }
 
@@ -221,7 +221,7 @@ struct JWSSigner: Sendable {
         try openssl("pkey -in ed.key -pubout -out ed.pem")
         let header = #"{"alg":"EdDSA","typ":"mediatoken+jwt","kid":"openssl"}"#
         let signed = [header, Self.payload()].map { Base64.encodeURLSafe([UInt8]($0.utf8)) }.joined(separator: ".")
-        try openssl.folder.write("signed", signed)
+        try openssl.folder.write("signed", contents: signed)
         try openssl("pkeyutl -sign -rawin -inkey ed.key -in signed -out signature")
         let signature = try openssl.folder.file("signature").bytesOfFile(limit: 64)
         let verifier = try Self.verifier([.file(openssl.folder.file("ed.pem"), tokens: .jws)])

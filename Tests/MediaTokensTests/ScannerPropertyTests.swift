@@ -62,16 +62,16 @@ import Testing
             let document = [UInt8]("<authToken>".utf8) + content + [UInt8]("</authToken>".utf8)
             let oracle = LibXML2Oracle(document)
             let expected = oracle.flatMap { Self.apply($0.children) }
-            let shown = String(decoding: content, as: UTF8.self)
+            let text = String(decoding: content, as: UTF8.self)
             switch Self.scan(content) {
             case .success(let fields):
                 accepted += 1
-                #expect(oracle?.hasMore == false, "accepted: \(shown.debugDescription)")
-                #expect(fields == expected, "read differently: \(shown.debugDescription)")
+                #expect(oracle?.hasMore == false, "accepted: \(text.debugDescription)")
+                #expect(fields == expected, "read differently: \(text.debugDescription)")
             case .failure(let reason):
                 refused += 1
                 // The scanner may refuse a text that libxml2 accepts only for a construct that tokens must not contain.
-                #expect(expected == nil || oracle?.hasMore == true, "\(reason): \(shown.debugDescription)")
+                #expect(expected == nil || oracle?.hasMore == true, "\(reason): \(text.debugDescription)")
                 // A repeated field is refused at its position, before later faults.
                 if oracle == nil { #expect(reason == .malformedBody || reason == .repeatedField) }
             }

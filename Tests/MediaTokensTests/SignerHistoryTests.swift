@@ -10,7 +10,11 @@ import Testing
 
 /// The order in which keys are tried.
 @Suite struct `The order of trusted keys` {
-    private static func order(_ history: SignerHistory, _ kind: UInt64, _ candidates: Range<Int> = 0..<4) -> [Int] {
+    private static func order(
+        by history: SignerHistory,
+        for kind: UInt64,
+        among candidates: Range<Int> = 0..<4
+    ) -> [Int] {
         var tried: UInt64 = 0
         return candidates.map { _ in
             let next = history.next(for: kind, after: tried, among: candidates)
@@ -21,20 +25,20 @@ import Testing
 
     @Test func `is that of the past of like tokens, and names each key once`() {
         var history = SignerHistory()
-        #expect(Self.order(history, 7) == [0, 1, 2, 3])
+        #expect(Self.order(by: history, for: 7) == [0, 1, 2, 3])
         history.record(2, for: 7)
-        #expect(Self.order(history, 7) == [2, 0, 1, 3])
+        #expect(Self.order(by: history, for: 7) == [2, 0, 1, 3])
         for _ in 0..<3 { history.record(3, for: 8) }
         // One kind does not disturb another, and one that is new has the past of all.
-        #expect(Self.order(history, 7) == [2, 0, 1, 3])
-        #expect(Self.order(history, 8) == [3, 0, 1, 2])
-        #expect(Self.order(history, 9) == [3, 2, 0, 1])
-        #expect(Self.order(history, 8, 1..<3) == [1, 2])
+        #expect(Self.order(by: history, for: 7) == [2, 0, 1, 3])
+        #expect(Self.order(by: history, for: 8) == [3, 0, 1, 2])
+        #expect(Self.order(by: history, for: 9) == [3, 2, 0, 1])
+        #expect(Self.order(by: history, for: 8, among: 1..<3) == [1, 2])
         // A new key takes over within some tokens, however long the other one's past.
         for _ in 0..<10_000 { history.record(0, for: 7) }
-        #expect(Self.order(history, 7)[0] == 0)
+        #expect(Self.order(by: history, for: 7)[0] == 0)
         for _ in 0..<16 { history.record(1, for: 7) }
-        #expect(Self.order(history, 7)[0] == 1)
+        #expect(Self.order(by: history, for: 7)[0] == 1)
     }
 
     /// Against a model that is nothing but "each candidate once": whatever was recorded, none is left out.
@@ -45,7 +49,7 @@ import Testing
             let kind = UInt64.random(in: 1...200, using: &random)
             let count = Int.random(in: 1...8, using: &random)
             let first = Int.random(in: 0..<count, using: &random)
-            #expect(Set(Self.order(history, kind, first..<count)) == Set(first..<count))
+            #expect(Set(Self.order(by: history, for: kind, among: first..<count)) == Set(first..<count))
             history.record(Int.random(in: 0..<9, using: &random), for: kind)
         }
     }

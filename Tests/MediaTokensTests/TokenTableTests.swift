@@ -76,7 +76,7 @@ import Testing
         let table = TokenTable(capacity: 16_384, threads: 1)
         let time = Timestamp(millisecondsSince1970: 1_000_000)
         let tokens = (0..<10_000).map { [UInt8]("token \($0)".utf8) }
-        for token in tokens { table.insert(token.span, Content(), generation: 1, life: time...time) }
+        for token in tokens { table.insert(token.span, value: Content(), generation: 1, life: time...time) }
         let kept = tokens.count { table.lookUp($0.span, generation: 1, at: time) != nil }
         // Of places that depend on the hash alone, an eighth of the tokens would have none.
         #expect(kept >= 9990)
@@ -109,7 +109,7 @@ import Testing
                 let content = Content()
                 let end = time.advanced(byMilliseconds: Int64(life))
                 let part = worker.run {
-                    table.insert(bytes.span, content, generation: 1, life: time...end)
+                    table.insert(bytes.span, value: content, generation: 1, life: time...end)
                     return ThreadNumber.current & 3
                 }
                 model[part][number] = (content, end.millisecondsSince1970)

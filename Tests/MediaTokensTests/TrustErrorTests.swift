@@ -18,7 +18,7 @@ import Testing
         comment: Comment? = nil
     ) throws {
         let folder = try TemporaryFolder()
-        let path = try folder.write("bad.pem", content)
+        let path = try folder.write("bad.pem", contents: content)
         let error = try #require(
             #expect(throws: TrustError.self, comment) {
                 _ = try TrustStore([.file(path)], minimumKeySize: minimumKeySize, at: Sample.time)
@@ -35,7 +35,7 @@ import Testing
         let code: TrustError.Code
         let text: @Sendable (TestSigner) throws -> String
 
-        init(_ name: String, _ code: TrustError.Code, _ text: @escaping @Sendable (TestSigner) throws -> String) {
+        init(_ name: String, code: TrustError.Code, text: @escaping @Sendable (TestSigner) throws -> String) {
             testDescription = name
             self.code = code
             self.text = text
@@ -44,35 +44,35 @@ import Testing
 
     @Test(
         arguments: [
-            Fault("empty", .noKey) { _ in "" },
-            Fault("white space", .noKey) { _ in " \n\n" },
-            Fault("words", .noKey) { _ in "not a key\n" },
-            Fault("binary", .noKey) { _ in "\u{1}\u{2}\u{0}" },
-            Fault("a private key", .privateKeyPresent) { $0.keys.signerKey },
-            Fault("a private key behind its certificate", .privateKeyPresent) {
+            Fault("empty", code: .noKey) { _ in "" },
+            Fault("white space", code: .noKey) { _ in " \n\n" },
+            Fault("words", code: .noKey) { _ in "not a key\n" },
+            Fault("binary", code: .noKey) { _ in "\u{1}\u{2}\u{0}" },
+            Fault("a private key", code: .privateKeyPresent) { $0.keys.signerKey },
+            Fault("a private key behind its certificate", code: .privateKeyPresent) {
                 $0.keys.signerCertificate + $0.keys.signerKey
             },
-            Fault("a certificate without end", .malformedPEM) { String($0.keys.signerCertificate.dropLast(30)) },
-            Fault("a certificate that is cut", .malformedPEM) {
+            Fault("a certificate without end", code: .malformedPEM) { String($0.keys.signerCertificate.dropLast(30)) },
+            Fault("a certificate that is cut", code: .malformedPEM) {
                 let lines = $0.keys.signerCertificate.split(separator: "\n")
                 return (lines.prefix(5) + lines.suffix(1)).joined(separator: "\n") + "\n"
             },
-            Fault("a certificate with a bad character", .malformedPEM) {
+            Fault("a certificate with a bad character", code: .malformedPEM) {
                 $0.keys.signerCertificate.replacing("MII", with: "M!I")
             },
-            Fault("a key with the label of a certificate", .malformedPEM) {
+            Fault("a key with the label of a certificate", code: .malformedPEM) {
                 try $0.publicKey().replacing("PUBLIC KEY", with: "CERTIFICATE")
             },
-            Fault("a certificate with the label of a key", .malformedPEM) {
+            Fault("a certificate with the label of a key", code: .malformedPEM) {
                 $0.keys.signerCertificate.replacing("CERTIFICATE", with: "PUBLIC KEY")
             },
-            Fault("a key with the label of the older form", .malformedPEM) {
+            Fault("a key with the label of the older form", code: .malformedPEM) {
                 try $0.publicKey().replacing("PUBLIC KEY", with: "RSA PUBLIC KEY")
             },
-            Fault("a good key before a damaged one", .malformedPEM) {
+            Fault("a good key before a damaged one", code: .malformedPEM) {
                 try $0.publicKey() + "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"
             },
-            Fault("a request for a certificate", .unsupportedKey) { _ in
+            Fault("a request for a certificate", code: .unsupportedKey) { _ in
                 "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n"
             },
         ]
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `are refused when they cannot be read`() throws {
         let folder = try TemporaryFolder()
-        let large = try folder.write("large.pem", [UInt8](repeating: 0x20, count: (1 << 20) + 1))
+        let large = try folder.write("large.pem", contents: [UInt8](repeating: 0x20, count: (1 << 20) + 1))
         for path in [folder.path, "\(folder.path)/missing.pem", large, ""] {
             let error = try #require(
                 #expect(throws: TrustError.self) { _ = try TrustStore(files: [path], at: Sample.time) }
@@ -98,7 +98,7 @@ import Testing
     @Test func `may be as large as 1 MiB`() throws {
         let key = [UInt8](try TestSigner.main.get().publicKey().utf8)
         let folder = try TemporaryFolder()
-        let path = try folder.write("large.pem", key + [UInt8](repeating: 0xA, count: (1 << 20) - key.count))
+        let path = try folder.write("large.pem", contents: key + [UInt8](repeating: 0xA, count: (1 << 20) - key.count))
         #expect(try TrustStore(files: [path], at: Sample.time).keys.count == 1)
     }
 
@@ -149,7 +149,7 @@ import Testing
             let modulus = "0x00C" + String(repeating: "3", count: 510) + "1"
             try openssl.folder.write(
                 "key.cnf",
-                "asn1=SEQUENCE:key\n[key]\nn=INTEGER:\(modulus)\ne=INTEGER:0x\(exponent)\n"
+                contents: "asn1=SEQUENCE:key\n[key]\nn=INTEGER:\(modulus)\ne=INTEGER:0x\(exponent)\n"
             )
             try openssl("asn1parse -genconf key.cnf -noout -out key.der")
             let der = Base64.encode(try openssl.folder.bytes("key.der"))
@@ -163,7 +163,7 @@ import Testing
 
         @Test func `are refused for signing when encrypted or not RSA`() throws {
             let openssl = try OpenSSLCommand()
-            try openssl.folder.write("key.pem", try TestSigner.main.get().keys.signerKey)
+            try openssl.folder.write("key.pem", contents: try TestSigner.main.get().keys.signerKey)
             try openssl("pkey -in key.pem -aes256 -passout pass:x -out encrypted.pem")
             try openssl("rsa -in key.pem -aes256 -passout pass:x -traditional -out old.pem")
             try openssl("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out ec.pem")
@@ -179,8 +179,8 @@ import Testing
 
         @Test func `may have a chain with a link between`() throws {
             let openssl = try OpenSSLCommand()
-            try openssl.folder.write("ca.cnf", Self.configuration)
-            try openssl.folder.write("index.txt", "")
+            try openssl.folder.write("ca.cnf", contents: Self.configuration)
+            try openssl.folder.write("index.txt", contents: "")
             for name in ["root", "link", "leaf"] {
                 try openssl("req -new -newkey rsa:2048 -nodes -keyout \(name).key -subj /CN=\(name) -out \(name).csr")
                 let issuer = name == "root" ? "-selfsign" : "-cert \(name == "link" ? "root" : "link").pem"

@@ -20,7 +20,7 @@ import Testing
         let (main, other) = (try TestSigner.main.get(), try TestSigner.other.get())
         let folder = try TemporaryFolder()
         let both = "Notes.\n" + main.keys.signerCertificate + "\nMore notes.\n" + (try other.publicKey())
-        let file = try folder.write("keys.of.today.pem", both)
+        let file = try folder.write("keys.of.today.pem", contents: both)
         let trust = try TrustStore(
             [.file(file), .pem(try main.publicKey(), name: "text"), .file(file, name: "named")],
             at: Sample.time
@@ -68,7 +68,7 @@ import Testing
         /// The beginning of the reason why it is not used; `nil` if it is used.
         let obstacle: String?
 
-        init(_ name: String, _ offset: Int64, _ obstacle: String?) {
+        init(_ name: String, offset: Int64, obstacle: String?) {
             (testDescription, self.offset, self.obstacle) = (name, offset, obstacle)
         }
     }
@@ -76,18 +76,20 @@ import Testing
     private static let life = DevelopmentKeys.validity.components.seconds * 1000
 
     @Test(arguments: [
-        Time("before its beginning", -300_001, "is not valid before "), Time("its beginning", -300_000, nil),
-        Time("its end", life, nil), Time("after its end", life + 1, "is not valid after "),
+        Time("before its beginning", offset: -300_001, obstacle: "is not valid before "),
+        Time("its beginning", offset: -300_000, obstacle: nil),
+        Time("its end", offset: life, obstacle: nil),
+        Time("after its end", offset: life + 1, obstacle: "is not valid after "),
     ]) func `load a certificate outside its time, and do not use it`(_ time: Time) throws {
         let certificate = try TestSigner.main.get().keys.signerCertificate
         let other = TrustSource.pem(try TestSigner.other.get().publicKey(), name: "other")
         let now = Sample.time.advanced(byMilliseconds: time.offset)
         let trust = try TrustStore([.pem(certificate, name: "c"), other], at: now)
         #expect(trust.keys.map(\.name) == ["c", "other"])
-        try expect(trust, time, at: now)
+        try expect(trust, time: time, at: now)
     }
 
-    private func expect(_ trust: TrustStore, _ time: Time, at now: Timestamp) throws {
+    private func expect(_ trust: TrustStore, time: Time, at now: Timestamp) throws {
         let key = try #require(trust.keys.first)
         #expect(key.isValid(at: now) == (time.obstacle == nil))
         #expect(key.obstacle(at: now)?.prefix(time.obstacle?.count ?? 0) == time.obstacle.map { $0[...] })
@@ -100,8 +102,9 @@ import Testing
     }
 
     @Test(arguments: [
-        Time("before it", -1, "is not valid before "), Time("its beginning", 0, nil), Time("its end", 10_000, nil),
-        Time("after it", 10_001, "is not valid after "),
+        Time("before it", offset: -1, obstacle: "is not valid before "),
+        Time("its beginning", offset: 0, obstacle: nil), Time("its end", offset: 10_000, obstacle: nil),
+        Time("after it", offset: 10_001, obstacle: "is not valid after "),
     ]) func `keep to the validity of a source`(_ time: Time) throws {
         let signer = try TestSigner.main.get()
         let validity = Sample.time...Sample.time.advanced(byMilliseconds: 10_000)
@@ -109,7 +112,7 @@ import Testing
         for text in [try signer.publicKey(), signer.keys.signerCertificate] {
             let trust = try TrustStore([.pem(text, name: "k", validity: validity)], at: now)
             #expect(trust.keys.first?.validity == validity)
-            try expect(trust, time, at: now)
+            try expect(trust, time: time, at: now)
         }
     }
 
@@ -117,8 +120,8 @@ import Testing
         let past = Timestamp(secondsSince1970: 0)...Timestamp(secondsSince1970: 1)
         let source = TrustSource.pem(try TestSigner.main.get().keys.signerCertificate, name: "c", validity: past)
         let trust = try TrustStore([source], at: Sample.time)
-        let never = Time("never", 0, "has no time at which")
-        for now in [Sample.time, past.lowerBound, past.upperBound] { try expect(trust, never, at: now) }
+        let never = Time("never", offset: 0, obstacle: "has no time at which")
+        for now in [Sample.time, past.lowerBound, past.upperBound] { try expect(trust, time: never, at: now) }
     }
 
     @Test func `forget a key while in use when its time is over`() throws {
@@ -181,8 +184,10 @@ import Testing
 
     /// A chain that is not valid now is one all the same, and the key is used while each certificate of it is valid.
     @Test(arguments: [
-        Time("before the anchor", -1, "is not valid before "), Time("the anchor's beginning", 0, nil),
-        Time("the anchor's end", 10_000, nil), Time("after the anchor", 10_001, "is not valid after "),
+        Time("before the anchor", offset: -1, obstacle: "is not valid before "),
+        Time("the anchor's beginning", offset: 0, obstacle: nil),
+        Time("the anchor's end", offset: 10_000, obstacle: nil),
+        Time("after the anchor", offset: 10_001, obstacle: "is not valid after "),
     ]) func `keep to the validity of the chain`(_ time: Time) throws {
         let now = Sample.time.advanced(byMilliseconds: time.offset)
         let year = Int64(31_536_000_000)

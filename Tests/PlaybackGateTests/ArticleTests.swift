@@ -33,7 +33,7 @@ import Testing
         func print(_ line: String) { lines.append(line) }
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
-        let certificate = try folder.write("issuer.pem", keys.signerCertificate)
+        let certificate = try folder.write("issuer.pem", contents: keys.signerCertificate)
         let trust = try TrustStore(files: [certificate], at: .now())
         let policy = try VerificationPolicy(requestor: "REF30")
         let verifier = Verifier(trust: trust, policy: policy)
@@ -147,7 +147,7 @@ final class LedgerStore: LocalReplayStore {
 
     func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
         guard ledger.withLock({ $0.revoke(revocation, at: now) }) else {
-            throw ReplayStoreError(.full, "the limit of \(Ledger.revocationLimit) revocations is reached")
+            throw ReplayStoreError(.full, reason: "the limit of \(Ledger.revocationLimit) revocations is reached")
         }
     }
 }

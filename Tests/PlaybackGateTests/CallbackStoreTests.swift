@@ -27,7 +27,7 @@ import Testing
 
         private func known(_ call: String) throws(ReplayStoreError) -> UseOutcome {
             calls.withLock { $0.append(call) }
-            guard let outcome else { throw ReplayStoreError(.unavailable, "down") }
+            guard let outcome else { throw ReplayStoreError(.unavailable, reason: "down") }
             return outcome
         }
 
@@ -35,7 +35,7 @@ import Testing
 
         func examine(_: TokenUse, at _: Timestamp) async throws(ReplayStoreError) -> UseOutcome { try known("examine") }
 
-        func ask(_: TokenUse, isConsumed: Bool, _ receive: @escaping @Sendable (UseOutcome?) -> Void) {
+        func ask(_: TokenUse, isConsumed: Bool, receive: @escaping @Sendable (UseOutcome?) -> Void) {
             receive(try? known(isConsumed ? "ask to record" : "ask to examine"))
         }
 
@@ -51,10 +51,10 @@ import Testing
     }
 
     private static func gate(
-        _ store: any ReplayStore,
-        _ use: Catalogue.Entry.Use = .once,
+        with store: any ReplayStore,
+        use: Catalogue.Entry.Use = .once,
         allowsUnknownUse: Bool = false,
-        _ observer: any DecisionObserver = NoObserver()
+        observer: any DecisionObserver = NoObserver()
     ) throws -> Gate {
         var catalogue = Catalogue()
         let protection = Catalogue.Entry.Protection.resource(try MediaResource("TNT"), requestor: "REF30")
@@ -71,7 +71,7 @@ import Testing
     private static func pending(_ gate: Gate) throws -> Gate.PendingUse {
         let request = PlaybackRequest(.media("tnt"), token: try GateSample.token(), playbackID: "p1")
         guard case .pending(let use) = gate.begin(request, at: GateSample.time) else {
-            throw ReplayStoreError(.unavailable, "decided without the store")
+            throw ReplayStoreError(.unavailable, reason: "decided without the store")
         }
         return use
     }
@@ -84,7 +84,7 @@ import Testing
     func `decides as one that is awaited`(outcome: UseOutcome?, allowsUnknownUse: Bool) async throws {
         for use in [Catalogue.Entry.Use.once, .withinTTL] {
             let (store, recorder) = (FixedStore(outcome), Recorder())
-            let gate = try Self.gate(store, use, allowsUnknownUse: allowsUnknownUse, recorder)
+            let gate = try Self.gate(with: store, use: use, allowsUnknownUse: allowsUnknownUse, observer: recorder)
             let awaited = await gate.complete(try Self.pending(gate))
             let call = try #require(gate.storeCall(for: try Self.pending(gate)))
             let called = Mutex<Decision?>(nil)
@@ -110,15 +110,15 @@ import Testing
         _: String,
         longestWait: Duration?,
         callsBack: Bool,
-        isAsked: Bool
+        hasCall: Bool
     ) throws {
-        let gate = try Self.gate(FixedStore(.recorded, longestWait: longestWait, callsBack: callsBack))
-        #expect((gate.storeCall(for: try Self.pending(gate)) != nil) == isAsked)
+        let gate = try Self.gate(with: FixedStore(.recorded, longestWait: longestWait, callsBack: callsBack))
+        #expect((gate.storeCall(for: try Self.pending(gate)) != nil) == hasCall)
     }
 
     /// A start under a limit takes its slot before the token is used.
     @Test(arguments: [(nil, true), (2, false)] as [(Int?, Bool)])
-    func `is asked so only if a playback takes no slot`(streams: Int?, isAsked: Bool) async throws {
+    func `is asked so only if a playback takes no slot`(streams: Int?, hasCall: Bool) async throws {
         let sample = try await GrantingSample(
             GrantingSample.rules(streams: streams),
             gateStore: FixedStore(.recorded)
@@ -127,6 +127,6 @@ import Testing
         guard case .pending(let use) = sample.gate.begin(request, at: GateSample.time) else {
             return #expect(Bool(false), "decided without the store")
         }
-        #expect((sample.gate.storeCall(for: use) != nil) == isAsked)
+        #expect((sample.gate.storeCall(for: use) != nil) == hasCall)
     }
 }

@@ -7,7 +7,7 @@ import PlaybackGate
 import Testing
 
 @Suite struct `A catalogue` {
-    private static func entry(_ path: String, _ resource: String?) throws -> Catalogue.Entry {
+    private static func entry(path: String, resource: String?) throws -> Catalogue.Entry {
         let protection: Catalogue.Entry.Protection =
             try resource.map { .resource(try MediaResource($0), requestor: "REF30") } ?? .none
         return Catalogue.Entry(key: .path(try PathPattern(path)), protection: protection)
@@ -20,7 +20,7 @@ import Testing
             ("/live/*/poster.jpg", "POSTER"), ("/vod/**/free/*", nil), ("/vod/", "VOD"), ("/tie/a*", nil),
             ("/tie/*b", "TIE"),
         ] as [(String, String?)] {
-            try catalogue.add(entry(path, resource))
+            try catalogue.add(entry(path: path, resource: resource))
         }
         return catalogue
     }
@@ -40,7 +40,7 @@ import Testing
     }
 
     /// True if a pattern covers a path: the definition of patterns, byte by byte.
-    private static func covers(_ pattern: Substring, _ path: Substring) -> Bool {
+    private static func covers(_ pattern: Substring, path: Substring) -> Bool {
         guard let first = pattern.first else { return path.isEmpty }
         switch first {
         case "*":
@@ -48,11 +48,11 @@ import Testing
             let isWithinSegment = pattern.count - rest.count == 1
             for taken in 0...path.count {
                 if isWithinSegment, path.prefix(taken).contains("/") { return false }
-                if covers(rest, path.dropFirst(taken)) { return true }
+                if covers(rest, path: path.dropFirst(taken)) { return true }
             }
             return false
-        case "?": return path.first.map { $0 != "/" } ?? false && covers(pattern.dropFirst(), path.dropFirst())
-        default: return path.first == first && covers(pattern.dropFirst(), path.dropFirst())
+        case "?": return path.first.map { $0 != "/" } ?? false && covers(pattern.dropFirst(), path: path.dropFirst())
+        default: return path.first == first && covers(pattern.dropFirst(), path: path.dropFirst())
         }
     }
 
@@ -70,7 +70,7 @@ import Testing
                 let isProtected = random.next() % 2 == 0
                 guard all[text] == nil else { continue }
                 all[text] = isProtected
-                try catalogue.add(Self.entry(text, isProtected ? "TNT" : nil))
+                try catalogue.add(Self.entry(path: text, resource: isProtected ? "TNT" : nil))
             }
             for _ in 0..<100 {
                 let names = (0..<Int(random.next() % 5)).map { _ in ["a", "b", "aa", "ab"][Int(random.next() % 4)] }
@@ -78,7 +78,7 @@ import Testing
                 let found = catalogue.entry(path: try MediaPath(path))?.key.text
                 let isPlain = { (text: String) in !text.contains("*") && !text.contains("?") }
                 let covering = all.keys.filter { text in
-                    guard isPlain(text), text.hasSuffix("/") else { return Self.covers(text[...], path[...]) }
+                    guard isPlain(text), text.hasSuffix("/") else { return Self.covers(text[...], path: path[...]) }
                     return path.hasPrefix(text) || path + "/" == text
                 }
                 outcomes[covering.count > 1 ? "several" : covering.isEmpty ? "none" : "one", default: 0] += 1
@@ -99,7 +99,7 @@ import Testing
 
     @Test func `tells spellings of one letter apart`() throws {
         var catalogue = Catalogue()
-        try catalogue.add(try Self.entry("/caf\u{E9}/", nil))
+        try catalogue.add(try Self.entry(path: "/caf\u{E9}/", resource: nil))
         #expect(catalogue.entry(path: try MediaPath("/caf%C3%A9/x")) != nil)
         #expect(catalogue.entry(path: try MediaPath("/cafe%CC%81/x")) == nil)
     }
@@ -107,7 +107,9 @@ import Testing
     @Test(arguments: ["/live/", "/live/tnt/free.m3u8", "/live/tnt/*.jpg"])
     func `refuses a second entry for one pattern`(pattern: String) throws {
         var catalogue = try Self.catalogue()
-        #expect(throws: Catalogue.DuplicateEntry.self) { try catalogue.add(try Self.entry(pattern, "OTHER")) }
+        #expect(throws: Catalogue.DuplicateEntry.self) {
+            try catalogue.add(try Self.entry(path: pattern, resource: "OTHER"))
+        }
         #expect(catalogue.count == 9)
     }
 
@@ -125,9 +127,9 @@ import Testing
     private static func items(_ text: String) throws -> [CatalogueEntry] {
         var entries: [CatalogueEntry] = []
         var reader = FeedReader()
-        let take = { (item: FeedItem) in if case .entry(let entry) = item { entries.append(entry) } }
-        try reader.read([UInt8](text.utf8).span, take)
-        try reader.finish(take)
+        let add = { (item: FeedItem) in if case .entry(let entry) = item { entries.append(entry) } }
+        try reader.read([UInt8](text.utf8).span, body: add)
+        try reader.finish(add)
         return entries
     }
 
@@ -135,7 +137,7 @@ import Testing
         "<rss xmlns:media=\"http://search.yahoo.com/mrss/\"><channel><title>TNT</title>\(items)</channel></rss>"
     }
 
-    private static func item(_ guid: String, _ title: String, _ url: String) -> String {
+    private static func item(guid: String, title: String, url: String) -> String {
         "<item><title>\(title)</title><guid>\(guid)</guid><media:content url=\"\(url)\"/></item>"
     }
 
@@ -146,7 +148,7 @@ import Testing
     ])
     func `has the items of a feed`(scope: FeedPathScope, path: String, isFound: Bool) throws {
         var catalogue = Catalogue()
-        let feed = Self.feed(Self.item("1", "Part 1", "https://cdn.example/vod/1/master.m3u8?x=y"))
+        let feed = Self.feed(Self.item(guid: "1", title: "Part 1", url: "https://cdn.example/vod/1/master.m3u8?x=y"))
         for item in try Self.items(feed) {
             #expect(catalogue.add(item, requestor: "REF30", source: "feed", scope: scope).isEmpty)
         }
@@ -156,7 +158,9 @@ import Testing
 
     @Test func `does not let one item of a feed speak for all paths`() throws {
         var catalogue = Catalogue()
-        for item in try Self.items(Self.feed(Self.item("1", "Part 1", "https://cdn.example/master.m3u8"))) {
+        for item in try Self.items(
+            Self.feed(Self.item(guid: "1", title: "Part 1", url: "https://cdn.example/master.m3u8"))
+        ) {
             _ = catalogue.add(item, requestor: "REF30", source: "feed", scope: .folder)
         }
         #expect(catalogue.entry(path: try MediaPath("/other.m3u8")) == nil)
@@ -166,8 +170,9 @@ import Testing
     @Test func `plays nothing that items of feeds contradict each other about`() throws {
         var catalogue = Catalogue()
         let feed = Self.feed(
-            Self.item("1", "Part 1", "/vod/x/a") + Self.item("1", "Part 2", "/vod/x/b")
-                + Self.item("3", "Part 3", "/vod/x/a")
+            Self.item(guid: "1", title: "Part 1", url: "/vod/x/a")
+                + Self.item(guid: "1", title: "Part 2", url: "/vod/x/b")
+                + Self.item(guid: "3", title: "Part 3", url: "/vod/x/a")
         )
         let conflicts = try Self.items(feed.replacing("url=\"/", with: "url=\"https://h/")).map {
             catalogue.add($0, requestor: "REF30", source: "feed").map(\.text)
@@ -177,7 +182,7 @@ import Testing
         #expect(catalogue.entry(path: try MediaPath("/vod/x/a"))?.protection == .ambiguous)
         #expect(catalogue.entry(path: try MediaPath("/vod/x/b"))?.protection.resource?.itemTitle == "Part 2")
         // A third occurrence is ambiguous too: the contradiction is kept.
-        let third = try Self.items(Self.feed(Self.item("1", "Part 1", "https://h/z")))
+        let third = try Self.items(Self.feed(Self.item(guid: "1", title: "Part 1", url: "https://h/z")))
         #expect(third.flatMap { catalogue.add($0, requestor: "REF30", source: "feed") }.map(\.text) == ["1"])
         #expect(catalogue.entry(media: "1")?.protection == .ambiguous)
     }
@@ -185,7 +190,7 @@ import Testing
     @Test func `keeps what is listed whatever a feed says`() throws {
         var catalogue = Catalogue()
         try catalogue.add(Catalogue.Entry(key: .media("1"), protection: .none))
-        for item in try Self.items(Self.feed(Self.item("1", "Part 1", "https://h/a"))) {
+        for item in try Self.items(Self.feed(Self.item(guid: "1", title: "Part 1", url: "https://h/a"))) {
             #expect(catalogue.add(item, requestor: "REF30", source: "feed").isEmpty)
         }
         #expect(catalogue.entry(media: "1")?.protection == Catalogue.Entry.Protection.none)

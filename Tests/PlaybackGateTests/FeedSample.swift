@@ -23,7 +23,7 @@ extension Catalogue {
             }
             _ = catalogue.add(entry, requestor: "REF30", source: "feed.xml", scope: paths, grants: profiles)
         }
-        try reader.read(Array(feed.utf8).span, add)
+        try reader.read(Array(feed.utf8).span, body: add)
         try reader.finish(add)
         self = catalogue
     }

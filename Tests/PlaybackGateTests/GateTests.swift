@@ -60,9 +60,9 @@ import Testing
 
         init(
             _ name: String,
-            _ target: PlaybackRequest.Target,
+            target: PlaybackRequest.Target,
             after: Int64 = 0,
-            _ code: DenyCode?,
+            code: DenyCode?,
             token: @escaping @Sendable () throws -> String? = { nil }
         ) {
             testDescription = name
@@ -74,34 +74,38 @@ import Testing
     }
 
     static let steps = [
-        Step("known media", .media("tnt"), nil) { try GateSample.token() },
-        Step("known path", .path("/live/tnt/x.m3u8?a=b"), nil) { try GateSample.token() },
-        Step("asset", .media("asset"), nil) { try GateSample.token(GateSample.claims(resource: asset)) },
-        Step("unprotected, without a token", .media("trailer"), nil),
-        Step("unprotected path", .path("/free/x"), nil),
-        Step("unprotected, with a bad token", .media("trailer"), nil) { "garbage" },
-        Step("unknown media", .media("x"), .unknownMedia) { try GateSample.token() },
-        Step("unknown path", .path("/live/tbs/x"), .unknownMedia) { try GateSample.token() },
-        Step("path with two meanings", .path("/free/%2e%2e%2flive/tnt/x"), .invalidPath) { try GateSample.token() },
-        Step("no token", .media("tnt"), .tokenMissing),
-        Step("empty token", .media("tnt"), .tokenMissing) { "" },
-        Step("garbage", .media("tnt"), .token(.invalidEnvelope)) { "<garbage" },
-        Step("too large", .media("tnt"), .token(.tokenTooLarge)) { String(repeating: "A", count: 20_000) },
-        Step("foreign signature", .media("tnt"), .token(.untrustedSignature)) {
+        Step("known media", target: .media("tnt"), code: nil) { try GateSample.token() },
+        Step("known path", target: .path("/live/tnt/x.m3u8?a=b"), code: nil) { try GateSample.token() },
+        Step("asset", target: .media("asset"), code: nil) { try GateSample.token(GateSample.claims(resource: asset)) },
+        Step("unprotected, without a token", target: .media("trailer"), code: nil),
+        Step("unprotected path", target: .path("/free/x"), code: nil),
+        Step("unprotected, with a bad token", target: .media("trailer"), code: nil) { "garbage" },
+        Step("unknown media", target: .media("x"), code: .unknownMedia) { try GateSample.token() },
+        Step("unknown path", target: .path("/live/tbs/x"), code: .unknownMedia) { try GateSample.token() },
+        Step("path with two meanings", target: .path("/free/%2e%2e%2flive/tnt/x"), code: .invalidPath) {
+            try GateSample.token()
+        },
+        Step("no token", target: .media("tnt"), code: .tokenMissing),
+        Step("empty token", target: .media("tnt"), code: .tokenMissing) { "" },
+        Step("garbage", target: .media("tnt"), code: .token(.invalidEnvelope)) { "<garbage" },
+        Step("too large", target: .media("tnt"), code: .token(.tokenTooLarge)) { String(repeating: "A", count: 20_000) },
+        Step("foreign signature", target: .media("tnt"), code: .token(.untrustedSignature)) {
             try GateSample.foreign.get().issuer.issue(GateSample.claims(), at: GateSample.time).serialized
         },
-        Step("other requestor", .media("tnt"), .token(.requestorMismatch)) {
+        Step("other requestor", target: .media("tnt"), code: .token(.requestorMismatch)) {
             try GateSample.token(GateSample.claims(requestor: "OTHER"))
         },
-        Step("requestor of the entry", .media("other"), nil) {
+        Step("requestor of the entry", target: .media("other"), code: nil) {
             try GateSample.token(GateSample.claims(requestor: "OTHER"))
         },
-        Step("last moment", .media("tnt"), after: 420, nil) { try GateSample.token() },
-        Step("a second late", .media("tnt"), after: 421, .token(.expired)) { try GateSample.token() },
-        Step("from the future", .media("tnt"), after: -61, .token(.issuedInFuture)) { try GateSample.token() },
-        Step("other channel", .media("tbs"), .token(.resourceMismatch)) { try GateSample.token() },
-        Step("channel for asset", .media("asset"), .token(.resourceMismatch)) { try GateSample.token() },
-        Step("ambiguous entry", .media("broken"), .token(.resourceMismatch)) { try GateSample.token() },
+        Step("last moment", target: .media("tnt"), after: 420, code: nil) { try GateSample.token() },
+        Step("a second late", target: .media("tnt"), after: 421, code: .token(.expired)) { try GateSample.token() },
+        Step("from the future", target: .media("tnt"), after: -61, code: .token(.issuedInFuture)) {
+            try GateSample.token()
+        },
+        Step("other channel", target: .media("tbs"), code: .token(.resourceMismatch)) { try GateSample.token() },
+        Step("channel for asset", target: .media("asset"), code: .token(.resourceMismatch)) { try GateSample.token() },
+        Step("ambiguous entry", target: .media("broken"), code: .token(.resourceMismatch)) { try GateSample.token() },
     ]
 
     @Test(arguments: steps) func `decides by the first step that does not pass`(step: Step) async throws {
@@ -223,7 +227,7 @@ import Testing
         func record(_: TokenUse, at _: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
             // It ignores cancellation, as a blocked disk does.
             if hangs { await unsafe withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
-            throw ReplayStoreError(.unavailable, "down")
+            throw ReplayStoreError(.unavailable, reason: "down")
         }
 
         func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
@@ -231,10 +235,10 @@ import Testing
         }
 
         func revoke(_: Revocation, at _: Timestamp) async throws(ReplayStoreError) {
-            throw ReplayStoreError(.unavailable, "down")
+            throw ReplayStoreError(.unavailable, reason: "down")
         }
 
-        func check() async throws(ReplayStoreError) { throw ReplayStoreError(.unavailable, "down") }
+        func check() async throws(ReplayStoreError) { throw ReplayStoreError(.unavailable, reason: "down") }
     }
 
     @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
@@ -249,7 +253,7 @@ import Testing
         guard case .pending = gate.begin(request, at: GateSample.time) else {
             return #expect(Bool(false), "decided without the store")
         }
-        await #expect(throws: ReplayStoreError(.unavailable, "")) { try await gate.checkStore() }
+        await #expect(throws: ReplayStoreError(.unavailable, reason: "")) { try await gate.checkStore() }
     }
 
     // MARK: Policies
@@ -266,7 +270,7 @@ import Testing
             mvpd: String = "A",
             proxy: String? = nil,
             media: String = "tnt",
-            _ code: DenyCode?
+            code: DenyCode?
         ) {
             self.policy = policy
             self.mvpd = mvpd
@@ -276,33 +280,33 @@ import Testing
         }
     }
 
-    private static func limit(_ scheme: String, _ value: String, unrated: Bool = false) -> PlaybackPolicy {
+    private static func limit(scheme: String, value: String, unrated: Bool = false) -> PlaybackPolicy {
         PlaybackPolicy(maximumRatings: [Rating(scheme: scheme, value: value)], allowsUnrated: unrated)
     }
 
     static let policyCases = [
-        PolicyCase(PlaybackPolicy(), nil), PolicyCase(PlaybackPolicy(allowedMVPDs: ["A", "B"]), nil),
-        PolicyCase(PlaybackPolicy(allowedMVPDs: ["B"]), .mvpdNotAllowed),
-        PolicyCase(PlaybackPolicy(allowedMVPDs: []), .mvpdNotAllowed),
-        PolicyCase(PlaybackPolicy(allowedMVPDs: ["a"]), .mvpdNotAllowed),
-        PolicyCase(PlaybackPolicy(deniedMVPDs: ["A"]), .mvpdNotAllowed),
-        PolicyCase(PlaybackPolicy(deniedMVPDs: ["B"]), nil),
-        PolicyCase(PlaybackPolicy(deniedMVPDs: ["P"]), proxy: "P", .mvpdNotAllowed),
-        PolicyCase(PlaybackPolicy(requestors: ["OTHER"], deniedMVPDs: ["A"]), nil),
-        PolicyCase(PlaybackPolicy(requestors: ["REF30"], deniedMVPDs: ["A"]), .mvpdNotAllowed),
-        PolicyCase(limit("urn:v-chip", "TV-14"), media: "asset", nil),
-        PolicyCase(limit("urn:v-chip", "TV-MA"), media: "asset", nil),
-        PolicyCase(limit("urn:v-chip", "TV-PG"), media: "asset", .ratingNotAllowed),
-        PolicyCase(limit("urn:mpaa", "R"), media: "asset", .ratingNotAllowed),
-        PolicyCase(limit("urn:mpaa", "R", unrated: true), media: "asset", .ratingNotAllowed),
-        PolicyCase(limit("urn:v-chip", "TV-MA"), media: "tnt", .ratingNotAllowed),
-        PolicyCase(limit("urn:v-chip", "TV-MA", unrated: true), media: "tnt", nil),
+        PolicyCase(PlaybackPolicy(), code: nil), PolicyCase(PlaybackPolicy(allowedMVPDs: ["A", "B"]), code: nil),
+        PolicyCase(PlaybackPolicy(allowedMVPDs: ["B"]), code: .mvpdNotAllowed),
+        PolicyCase(PlaybackPolicy(allowedMVPDs: []), code: .mvpdNotAllowed),
+        PolicyCase(PlaybackPolicy(allowedMVPDs: ["a"]), code: .mvpdNotAllowed),
+        PolicyCase(PlaybackPolicy(deniedMVPDs: ["A"]), code: .mvpdNotAllowed),
+        PolicyCase(PlaybackPolicy(deniedMVPDs: ["B"]), code: nil),
+        PolicyCase(PlaybackPolicy(deniedMVPDs: ["P"]), proxy: "P", code: .mvpdNotAllowed),
+        PolicyCase(PlaybackPolicy(requestors: ["OTHER"], deniedMVPDs: ["A"]), code: nil),
+        PolicyCase(PlaybackPolicy(requestors: ["REF30"], deniedMVPDs: ["A"]), code: .mvpdNotAllowed),
+        PolicyCase(limit(scheme: "urn:v-chip", value: "TV-14"), media: "asset", code: nil),
+        PolicyCase(limit(scheme: "urn:v-chip", value: "TV-MA"), media: "asset", code: nil),
+        PolicyCase(limit(scheme: "urn:v-chip", value: "TV-PG"), media: "asset", code: .ratingNotAllowed),
+        PolicyCase(limit(scheme: "urn:mpaa", value: "R"), media: "asset", code: .ratingNotAllowed),
+        PolicyCase(limit(scheme: "urn:mpaa", value: "R", unrated: true), media: "asset", code: .ratingNotAllowed),
+        PolicyCase(limit(scheme: "urn:v-chip", value: "TV-MA"), media: "tnt", code: .ratingNotAllowed),
+        PolicyCase(limit(scheme: "urn:v-chip", value: "TV-MA", unrated: true), media: "tnt", code: nil),
         PolicyCase(
             PlaybackPolicy(maximumRatings: [
                 Rating(scheme: "urn:mpaa", value: "G"), Rating(scheme: "urn:v-chip", value: "TV-14"),
             ]),
             media: "asset",
-            nil
+            code: nil
         ),
     ]
 
@@ -342,14 +346,16 @@ import Testing
         let recorder = Recorder()
         let gate = try Self.gate(observer: recorder)
         let token = try GateSample.token()
-        let client = PlaybackRequest.Client(trace: TraceID(1, 2), caller: "backend")
+        let client = PlaybackRequest.Client(trace: TraceID(high: 1, low: 2), caller: "backend")
         for media in ["tnt", "tnt", "x"] {
             _ = await gate.decide(PlaybackRequest(.media(media), token: token, client: client), at: GateSample.time)
         }
         let events = recorder.events.withLock { $0 }
         #expect(events.map(\.decision.code) == [nil, .tokenAlreadyUsed, .unknownMedia])
         #expect(
-            events.allSatisfy { $0.client.trace == TraceID(1, 2) && $0.time == GateSample.time && $0.latency >= .zero }
+            events.allSatisfy {
+                $0.client.trace == TraceID(high: 1, low: 2) && $0.time == GateSample.time && $0.latency >= .zero
+            }
         )
     }
 

@@ -15,7 +15,7 @@ import Testing
 
 @Suite struct `A backend with a grant` {
     private static let now = GateSample.time
-    private let authority: GrantAuthority
+    private let authority: GrantService
     private let profile = GrantProfile("live", issuer: "playgate", keyID: "k1")
     private let entry: Catalogue.Entry
 
@@ -24,11 +24,11 @@ import Testing
         let bytes = [UInt8](repeating: 7, count: 32)
         let key = try TokenKey(secret: bytes, id: KeyID("k1"), algorithm: .hs256, binding: binding, validity: nil)
         let issuers = [AcceptedIssuer("playgate")]
-        authority = GrantAuthority(
+        authority = GrantService(
             verifier: CATVerifier(keys: try KeySet([key]), issuers: issuers, policy: CATPolicy()),
-            signers: [GrantAuthority.Signer(try CATIssuer(key: key))],
+            signers: [GrantService.Signer(try CATIssuer(key: key))],
             subjectKey: try SubjectKey(bytes),
-            mirror: RevocationMirror(tag: GrantStoreModel.tag)
+            revocationCache: RevocationCache(tag: GrantStoreModel.tag)
         )
         entry = Catalogue.Entry(
             key: .path(try PathPattern("/film/")),
@@ -40,8 +40,8 @@ import Testing
     private func grant() throws -> String {
         let token = try GateSample.content(GateSample.claims(), at: Self.now)
         let issued = authority.issue(
-            entry,
-            { authority.session(token, playbackID: nil, $0, isLimited: false, at: Self.now) },
+            for: entry,
+            session: { authority.session(of: token, playbackID: nil, under: $0, isLimited: false, at: Self.now) },
             path: nil,
             player: nil,
             at: Self.now
@@ -53,14 +53,14 @@ import Testing
     @Test func `is told if revocations are not known, unless that is allowed`() throws {
         var catalogue = Catalogue()
         try catalogue.add(entry)
-        let playbacks = PlaybackIndex(catalogue, authority.subjectKey)
+        let playbacks = PlaybackIndex(catalogue, key: authority.subjectKey)
         let (token, target) = (try grant(), PlaybackRequest.Target.path("/film/a.m3u8"))
         for allows in [false, true] {
             let (renewal, _) = authority.renew(token, of: playbacks, allowsUnknown: allows, at: Self.now)
             let exchange = authority.exchange(
                 token,
                 of: entry,
-                target,
+                target: target,
                 for: profile,
                 allowsUnknown: allows,
                 at: Self.now

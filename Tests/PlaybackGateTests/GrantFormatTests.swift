@@ -21,13 +21,13 @@ import VendorTokens
 /// vendors' networks.
 private struct NetworksSample {
     let gate: Gate
-    let authority: GrantAuthority
+    let authority: GrantService
     let store = MemoryReplayStore(capacity: 100)
     let profiles: [GrantProfile]
 
     static let time = GateSample.time
 
-    static func key(_ issuer: String, _ format: TokenFormat) throws -> TokenKey {
+    static func key(of issuer: String, format: TokenFormat) throws -> TokenKey {
         try TokenKey(
             secret: [UInt8](0...31),
             id: KeyID("pg-2026-11"),
@@ -37,8 +37,8 @@ private struct NetworksSample {
 
     private static func profile(
         _ name: String,
-        _ format: GrantFormat,
-        _ change: (inout GrantProfile.Rules) -> Void = { _ in }
+        format: GrantFormat,
+        change: (inout GrantProfile.Rules) -> Void = { _ in }
     ) -> GrantProfile {
         var rules = GrantProfile.Rules()
         rules.host = "cdn.example"
@@ -48,15 +48,18 @@ private struct NetworksSample {
     }
 
     init() async throws {
-        let akamai = try VendorFormat.edgeAuth.issuer(.secret(SigningSecret(bytes: [UInt8](0...31))), ["name": "hdnts"])
-        let signing = try Self.key("playgate", .uriSigning)
+        let akamai = try VendorFormat.edgeAuth.issuer(
+            with: .secret(SigningSecret(bytes: [UInt8](0...31))),
+            settings: ["name": "hdnts"]
+        )
+        let signing = try Self.key(of: "playgate", format: .uriSigning)
         profiles = [
-            Self.profile("live", .cat), Self.profile("cdni", .uriSigning),
-            Self.profile("akamai", .vendor(.edgeAuth)) { $0.host = "akamai.example" },
+            Self.profile("live", format: .cat), Self.profile("cdni", format: .uriSigning),
+            Self.profile("akamai", format: .vendor(.edgeAuth)) { $0.host = "akamai.example" },
         ]
-        let cat = try Self.key("playgate", .cat)
+        let cat = try Self.key(of: "playgate", format: .cat)
         let subjectKey = try SubjectKey([UInt8](0x20...0x3F))
-        authority = GrantAuthority(
+        authority = GrantService(
             verifier: CATVerifier(
                 keys: try KeySet([cat]),
                 issuers: [AcceptedIssuer("playgate")],
@@ -67,13 +70,13 @@ private struct NetworksSample {
                 issuers: [AcceptedSigner("playgate")],
                 policy: URISigningPolicy()
             ),
-            signers: [GrantAuthority.Signer(try CATIssuer(key: cat))],
+            signers: [GrantService.Signer(try CATIssuer(key: cat))],
             formats: [
-                "cdni": .uriSigning([GrantAuthority.Signer(try URISigningIssuer(key: signing))]),
+                "cdni": .uriSigning([GrantService.Signer(try URISigningIssuer(key: signing))]),
                 "akamai": .vendor(akamai),
             ],
             subjectKey: subjectKey,
-            mirror: RevocationMirror { subjectKey.tag(storeKey: $0.bytes) }
+            revocationCache: RevocationCache { subjectKey.tag(storeKey: $0.bytes) }
         )
         var catalogue = Catalogue()
         let tnt = Catalogue.Entry.Protection.resource(try MediaResource("TNT"), requestor: "REF30")
@@ -89,7 +92,7 @@ private struct NetworksSample {
         let other = Catalogue.Entry.Key.path(try PathPattern("/cat/"))
         try catalogue.add(Catalogue.Entry(key: other, protection: tnt, use: .grant, grants: only))
         gate = Gate(catalogue: catalogue, verifier: try GateSample.verifier(), store: store, grants: authority)
-        try await authority.mirror.refresh(from: store, at: Self.time, clock: { .now + .seconds(3600) })
+        try await authority.revocationCache.refresh(from: store, at: Self.time, clock: { .now + .seconds(3600) })
     }
 
     func start(_ path: String = "/live/tnt/master.m3u8") async throws -> [IssuedGrant] {
@@ -97,12 +100,12 @@ private struct NetworksSample {
         return await gate.decide(request, at: Self.time).issued
     }
 
-    func ask(_ path: String, _ grant: String, after seconds: Int64 = 0) async throws -> Decision {
+    func ask(for path: String, with grant: String, after seconds: Int64 = 0) async throws -> Decision {
         let request = PlaybackRequest(.path(path), token: nil)
         let uri = try #require(RequestURI(path[...], scheme: .https, authority: "cdn.example"))
-        let shown = ShownGrants(RequestFacts(uri: uri, method: "GET"), first: grant[...])
+        let presentedGrants = PresentedGrants(RequestFacts(uri: uri, method: "GET"), first: grant[...])
         let match = gate.catalogue.find(request.target)
-        switch gate.begin(request, match, grants: shown, at: Self.time.adding(seconds: seconds)) {
+        switch gate.begin(request, finding: match, grants: presentedGrants, at: Self.time.adding(seconds: seconds)) {
         case .decided(let decision): return decision
         case .pending(let use): return await gate.complete(use)
         }
@@ -128,10 +131,13 @@ private struct NetworksSample {
                 == ["hdnts=\(akamai.token); Path=/live/tnt/; Max-Age=300; Secure; HttpOnly; SameSite=None"]
         )
         let verifier = try #require(
-            try VendorFormat.edgeAuth.verifier(.secret(SigningSecret(bytes: [UInt8](0...31))), ["name": "hdnts"])
+            try VendorFormat.edgeAuth.verifier(
+                with: .secret(SigningSecret(bytes: [UInt8](0...31))),
+                settings: ["name": "hdnts"]
+            )
         )
         let request = SignedRequest(path: Self.segment)
-        #expect(verifier.verify(akamai.token, request, at: NetworksSample.time).code == nil)
+        #expect(verifier.verify(akamai.token, for: request, at: NetworksSample.time).code == nil)
     }
 
     @Test func `are left out if the format would have to escape a delimiter in the path`() async throws {
@@ -152,22 +158,22 @@ private struct NetworksSample {
     @Test func `are checked here if they are signed URIs, as Common Access Tokens are`() async throws {
         let sample = try await NetworksSample()
         let grant = try #require(try await sample.start().dropFirst().first)
-        #expect(try await sample.ask(Self.segment, grant.token).outcome == "granted")
+        #expect(try await sample.ask(for: Self.segment, with: grant.token).outcome == "granted")
         // Again, from the cache.
-        #expect(try await sample.ask(Self.segment, grant.token).outcome == "granted")
-        #expect(try await sample.ask(Self.segment, grant.token, after: 300).outcome == "grant_expired")
-        #expect(try await sample.ask(Self.segment, grant.token + "A").outcome == "grant_malformed")
+        #expect(try await sample.ask(for: Self.segment, with: grant.token).outcome == "granted")
+        #expect(try await sample.ask(for: Self.segment, with: grant.token, after: 300).outcome == "grant_expired")
+        #expect(try await sample.ask(for: Self.segment, with: grant.token + "A").outcome == "grant_malformed")
         // An entry without a profile for signed URIs takes none, though the issuer is the same.
-        #expect(try await sample.ask("/cat/a.m4s", grant.token).outcome == "grant_issuer_refused")
+        #expect(try await sample.ask(for: "/cat/a.m4s", with: grant.token).outcome == "grant_issuer_refused")
         let forged = String(grant.token.dropLast(4)) + "AAAA"
-        #expect(try await sample.ask(Self.segment, forged).outcome == "grant_signature_invalid")
-        #expect(try await sample.ask("/live/tbs/a.m4s", grant.token).outcome != "granted")
+        #expect(try await sample.ask(for: Self.segment, with: forged).outcome == "grant_signature_invalid")
+        #expect(try await sample.ask(for: "/live/tbs/a.m4s", with: grant.token).outcome != "granted")
     }
 
     @Test func `are renewed if they are signed URIs, up to the end of the session`() async throws {
         let sample = try await NetworksSample()
         let grant = try #require(try await sample.start().dropFirst().first)
-        let decision = try await sample.ask(Self.segment, grant.token, after: 200)
+        let decision = try await sample.ask(for: Self.segment, with: grant.token, after: 200)
         #expect(decision.outcome == "renewed")
         let renewed = try #require(decision.issued.first)
         #expect(renewed.token != grant.token && renewed.session.id == grant.session.id)
@@ -175,19 +181,19 @@ private struct NetworksSample {
         let cookie = "URISigningPackage=\(renewed.token); Path=/live/tnt/; Max-Age=300; "
         #expect(renewed.setCookies(at: NetworksSample.time.adding(seconds: 200)).first?.hasPrefix(cookie) ?? false)
         // Parallel segments get the same one.
-        let other = try await sample.ask("/live/tnt/seg-2.m4s", grant.token, after: 200)
+        let other = try await sample.ask(for: "/live/tnt/seg-2.m4s", with: grant.token, after: 200)
         #expect(other.issued.map(\.token) == [renewed.token])
-        #expect(try await sample.ask(Self.segment, renewed.token, after: 400).outcome != "grant_expired")
+        #expect(try await sample.ask(for: Self.segment, with: renewed.token, after: 400).outcome != "grant_expired")
     }
 
     @Test func `are told apart by their issuers if those have the same key`() async throws {
         let sample = try await NetworksSample()
         let grant = try #require(try await sample.start().first)
-        #expect(try await sample.ask("/cat/a.m4s", grant.token).outcome == "grant_uri_mismatch")
-        let second = try NetworksSample.key("second", .cat)
+        #expect(try await sample.ask(for: "/cat/a.m4s", with: grant.token).outcome == "grant_uri_mismatch")
+        let second = try NetworksSample.key(of: "second", format: .cat)
         var claims = CATClaims()
         claims.expires = NetworksSample.time.adding(seconds: 300)
-        claims.uri = [.init(.path, .prefix("/"))]
+        claims.uri = [.init(.path, match: .prefix("/"))]
         let token = try CATIssuer(key: second).issue(claims).token
         let facts = RequestFacts(
             uri: try #require(RequestURI("/a", scheme: .https, authority: "cdn.example")),
@@ -195,34 +201,37 @@ private struct NetworksSample {
         )
         for order in [["playgate", "second"], ["second", "playgate"]] {
             let verifier = CATVerifier(
-                keys: try KeySet(order.map { try NetworksSample.key($0, .cat) }),
+                keys: try KeySet(order.map { try NetworksSample.key(of: $0, format: .cat) }),
                 issuers: order.map { AcceptedIssuer($0) },
                 policy: CATPolicy()
             )
-            #expect(verifier.verify(token.utf8.span, facts, at: NetworksSample.time).isAllowed, "\(order)")
+            #expect(verifier.verify(token.utf8.span, for: facts, at: NetworksSample.time).isAllowed, "\(order)")
             guard case .authentic(let found) = verifier.authenticate(token.utf8.span, at: NetworksSample.time) else {
                 Issue.record("not authentic")
                 continue
             }
             #expect(found.issuer.name == "second")
         }
-        let signing = try NetworksSample.key("second", .uriSigning)
+        let signing = try NetworksSample.key(of: "second", format: .uriSigning)
         var signed = URISigningClaims(.scope(.init(host: "cdn.example", path: "/")))
         signed.expires = claims.expires
         let package = try URISigningIssuer(key: signing).issue(signed).token
         let verifier = URISigningVerifier(
-            keys: try KeySet([try NetworksSample.key("playgate", .uriSigning), signing]),
+            keys: try KeySet([try NetworksSample.key(of: "playgate", format: .uriSigning), signing]),
             issuers: [AcceptedSigner("playgate"), AcceptedSigner("second")],
             policy: URISigningPolicy()
         )
-        #expect(verifier.verify(package.utf8.span, facts, at: NetworksSample.time).isAllowed)
+        #expect(verifier.verify(package.utf8.span, for: facts, at: NetworksSample.time).isAllowed)
     }
 
     @Test func `end by a revocation if they are signed URIs`() async throws {
         let sample = try await NetworksSample()
         let grant = try #require(try await sample.start().dropFirst().first)
         let end = NetworksSample.time.adding(seconds: 3600)
-        sample.authority.mirror.add(Revocation(.playback(grant.session.id), expires: end), at: NetworksSample.time)
-        #expect(try await sample.ask(Self.segment, grant.token).outcome == "grant_revoked")
+        sample.authority.revocationCache.add(
+            Revocation(.playback(grant.session.id), expires: end),
+            at: NetworksSample.time
+        )
+        #expect(try await sample.ask(for: Self.segment, with: grant.token).outcome == "grant_revoked")
     }
 }

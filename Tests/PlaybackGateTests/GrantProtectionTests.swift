@@ -28,22 +28,29 @@ struct Neighbours: Sendable, CustomTestStringConvertible {
     static let all = [
         Neighbours(
             testDescription: "a folder in a folder",
-            catalogue: { try listed([("/live/", "BASIC", "REF30", nil), ("/live/hbo/", "HBO", "REF30", nil)], $0) },
+            catalogue: {
+                try catalogue(
+                    of: [("/live/", "BASIC", "REF30", nil), ("/live/hbo/", "HBO", "REF30", nil)],
+                    profiles: $0
+                )
+            },
             paths: ["/live/1.ts", "/live/hbo/1.ts"]
         ),
         Neighbours(
             testDescription: "files of a folder",
-            catalogue: { try listed([("/vod/a.mp4", "A", "REF30", nil), ("/vod/b.mp4", "B", "REF30", nil)], $0) },
+            catalogue: {
+                try catalogue(of: [("/vod/a.mp4", "A", "REF30", nil), ("/vod/b.mp4", "B", "REF30", nil)], profiles: $0)
+            },
             paths: ["/vod/a.mp4", "/vod/b.mp4"]
         ),
         Neighbours(
             testDescription: "items of a feed, of two ratings",
-            catalogue: { try fed(.file, ["/vod/g.m3u8", "/vod/ma.m3u8"], $0) },
+            catalogue: { try feedCatalogue(paths: .file, streams: ["/vod/g.m3u8", "/vod/ma.m3u8"], profiles: $0) },
             paths: ["/vod/g.m3u8", "/vod/ma.m3u8"]
         ),
         Neighbours(
             testDescription: "folders of a feed, one in the other",
-            catalogue: { try fed(.folder, ["/vod/g.m3u8", "/vod/ma/x.m3u8"], $0) },
+            catalogue: { try feedCatalogue(paths: .folder, streams: ["/vod/g.m3u8", "/vod/ma/x.m3u8"], profiles: $0) },
             paths: ["/vod/seg.ts", "/vod/ma/seg.ts"]
         ),
         Neighbours(
@@ -52,7 +59,16 @@ struct Neighbours: Sendable, CustomTestStringConvertible {
                 var catalogue = Catalogue()
                 for (host, resource) in [("a.example", "A"), ("b.example", "B")] {
                     let name = try #require(HostName(host[...]))
-                    try catalogue.add(try entry("/live/", resource, "REF30", nil, profiles, [name]))
+                    try catalogue.add(
+                        try entry(
+                            path: "/live/",
+                            resource: resource,
+                            requestor: "REF30",
+                            scope: nil,
+                            profiles: profiles,
+                            hosts: [name]
+                        )
+                    )
                 }
                 return catalogue
             },
@@ -61,19 +77,26 @@ struct Neighbours: Sendable, CustomTestStringConvertible {
         ),
         Neighbours(
             testDescription: "requestors",
-            catalogue: { try listed([("/a/", "TNT", "REF30", "/"), ("/b/", "TNT", "REF31", "/")], $0) },
+            catalogue: {
+                try catalogue(of: [("/a/", "TNT", "REF30", "/"), ("/b/", "TNT", "REF31", "/")], profiles: $0)
+            },
             paths: ["/a/1.ts", "/b/1.ts"]
         ),
         Neighbours(
             testDescription: "ratings",
             catalogue: {
-                try listed([("/a/", rated("TV-G"), "REF30", "/"), ("/b/", rated("TV-MA"), "REF30", "/")], $0)
+                try catalogue(
+                    of: [("/a/", rated("TV-G"), "REF30", "/"), ("/b/", rated("TV-MA"), "REF30", "/")],
+                    profiles: $0
+                )
             },
             paths: ["/a/1.ts", "/b/1.ts"]
         ),
         Neighbours(
             testDescription: "files of the root",
-            catalogue: { try listed([("/a.m3u8", "A", "REF30", "/"), ("/b.m3u8", "B", "REF30", "/")], $0) },
+            catalogue: {
+                try catalogue(of: [("/a.m3u8", "A", "REF30", "/"), ("/b.m3u8", "B", "REF30", "/")], profiles: $0)
+            },
             paths: ["/a.m3u8", "/b.m3u8"]
         ),
     ]
@@ -86,12 +109,12 @@ struct Neighbours: Sendable, CustomTestStringConvertible {
     }
 
     private static func entry(
-        _ path: String,
-        _ resource: String,
-        _ requestor: String,
-        _ scope: String?,
-        _ profiles: [GrantProfile],
-        _ hosts: [HostName] = []
+        path: String,
+        resource: String,
+        requestor: String,
+        scope: String?,
+        profiles: [GrantProfile],
+        hosts: [HostName] = []
     ) throws -> Catalogue.Entry {
         Catalogue.Entry(
             key: .path(try PathPattern(path)),
@@ -102,19 +125,24 @@ struct Neighbours: Sendable, CustomTestStringConvertible {
         )
     }
 
-    private static func listed(
-        _ entries: [(path: String, resource: String, requestor: String, scope: String?)],
-        _ profiles: [GrantProfile]
+    private static func catalogue(
+        of entries: [(path: String, resource: String, requestor: String, scope: String?)],
+        profiles: [GrantProfile]
     ) throws -> Catalogue {
         var catalogue = Catalogue()
         for (path, resource, requestor, scope) in entries {
-            try catalogue.add(try entry(path, resource, requestor, scope, profiles))
+            try catalogue.add(
+                try entry(path: path, resource: resource, requestor: requestor, scope: scope, profiles: profiles)
+            )
         }
         return catalogue
     }
 
-    private static func fed(_ paths: FeedPathScope, _ streams: [String], _ profiles: [GrantProfile]) throws -> Catalogue
-    {
+    private static func feedCatalogue(
+        paths: FeedPathScope,
+        streams: [String],
+        profiles: [GrantProfile]
+    ) throws -> Catalogue {
         let items = zip(streams, ["TV-G", "TV-MA"]).map { stream, rating in
             """
             <item><title>\(rating)</title><guid>\(rating)</guid><media:rating scheme="urn:v-chip">\(rating)</media:rating>\
@@ -128,7 +156,7 @@ struct Neighbours: Sendable, CustomTestStringConvertible {
 /// A gate with two neighbours, each with a Common Access Token and a signed URI for its path.
 private struct NeighbourGate {
     let gate: Gate
-    let authority: GrantAuthority
+    let authority: GrantService
     let neighbours: Neighbours
     let formats: [GrantProfile]
 
@@ -152,17 +180,17 @@ private struct NeighbourGate {
         var uriPolicy = URISigningPolicy()
         uriPolicy.hasReplayStore = true
         let keys = try KeySet([cat, signing])
-        authority = GrantAuthority(
+        authority = GrantService(
             verifier: CATVerifier(keys: keys, issuers: [AcceptedIssuer("playgate")], policy: policy),
             signedURIs: URISigningVerifier(
                 keys: keys,
                 issuers: [AcceptedSigner("playgate")],
                 policy: uriPolicy
             ),
-            signers: [GrantAuthority.Signer(try CATIssuer(key: cat))],
-            formats: ["cdni": .uriSigning([GrantAuthority.Signer(try URISigningIssuer(key: signing))])],
+            signers: [GrantService.Signer(try CATIssuer(key: cat))],
+            formats: ["cdni": .uriSigning([GrantService.Signer(try URISigningIssuer(key: signing))])],
             subjectKey: subjectKey,
-            mirror: RevocationMirror { subjectKey.tag(storeKey: $0.bytes) }
+            revocationCache: RevocationCache { subjectKey.tag(storeKey: $0.bytes) }
         )
         let store = MemoryReplayStore(capacity: 100)
         gate = Gate(
@@ -171,14 +199,14 @@ private struct NeighbourGate {
             store: store,
             grants: authority
         )
-        try await authority.mirror.refresh(from: store, at: Self.time, clock: { .now + .seconds(3600) })
+        try await authority.revocationCache.refresh(from: store, at: Self.time, clock: { .now + .seconds(3600) })
     }
 
     /// The gate of a process that checks by itself, by the policy that this one writes.
     func embedded() throws -> Gate {
         let policy = EdgeBundle(
             of: gate,
-            revokedBy: authority.mirror,
+            revokedBy: authority.revocationCache,
             subjectKey: authority.subjectKey,
             goodFor: .seconds(60),
             at: Self.time
@@ -196,12 +224,12 @@ private struct NeighbourGate {
     private struct Missing: Error {}
 
     /// The grant of one of the two, in a format, that opens the paths of both.
-    func grant(_ index: Int, _ profile: GrantProfile) throws -> IssuedGrant {
+    func grant(of index: Int, profile: GrantProfile) throws -> IssuedGrant {
         let token = try GateSample.content(GateSample.claims(session: "viewer-\(index)"), at: Self.time)
         let order = GrantOrder(
             profile: profile,
             session: try #require(
-                authority.session(token, playbackID: nil, profile.rules, isLimited: true, at: Self.time)
+                authority.session(of: token, playbackID: nil, under: profile.rules, isLimited: true, at: Self.time)
             ),
             protection: try entry(index).tag(by: authority.subjectKey),
             scope: "/",
@@ -213,20 +241,20 @@ private struct NeighbourGate {
     }
 
     /// Returns the outcome of a request for the path of one of the two with a grant.
-    func check(_ gate: Gate, _ index: Int, _ grant: String, after seconds: Int64 = 0) async throws -> Decision {
+    func check(by gate: Gate, index: Int, grant: String, after seconds: Int64 = 0) async throws -> Decision {
         let (path, host) = (neighbours.paths[index], neighbours.hosts[index])
         let uri = try #require(RequestURI(path[...], scheme: .https, authority: host[...]))
-        let shown = ShownGrants(RequestFacts(uri: uri, method: "GET"), first: grant[...])
+        let presentedGrants = PresentedGrants(RequestFacts(uri: uri, method: "GET"), first: grant[...])
         let target = PlaybackRequest.Target.path(path)
         let (request, match) = (PlaybackRequest(target, token: nil), gate.catalogue.find(target, host: host[...]))
-        switch gate.begin(request, match, grants: shown, at: Self.time.adding(seconds: seconds)) {
+        switch gate.begin(request, finding: match, grants: presentedGrants, at: Self.time.adding(seconds: seconds)) {
         case .decided(let decision): return decision
         case .pending(let use): return await gate.complete(use)
         }
     }
 }
 
-extension GrantAuthority.BackendOutcome {
+extension GrantService.BackendOutcome {
     fileprivate var name: String {
         switch self {
         case .issued: "issued"
@@ -248,9 +276,15 @@ extension GrantAuthority.BackendOutcome {
         for gate in [sample.gate, try sample.embedded()] {
             for profile in sample.formats {
                 for index in 0...1 {
-                    let grant = try sample.grant(index, profile).token
-                    #expect(try await sample.check(gate, index, grant).outcome == "granted", "\(profile.name)")
-                    #expect(try await sample.check(gate, 1 - index, grant).outcome == Self.refused, "\(profile.name)")
+                    let grant = try sample.grant(of: index, profile: profile).token
+                    #expect(
+                        try await sample.check(by: gate, index: index, grant: grant).outcome == "granted",
+                        "\(profile.name)"
+                    )
+                    #expect(
+                        try await sample.check(by: gate, index: 1 - index, grant: grant).outcome == Self.refused,
+                        "\(profile.name)"
+                    )
                 }
             }
         }
@@ -261,9 +295,12 @@ extension GrantAuthority.BackendOutcome {
         let sample = try await NeighbourGate(neighbours)
         for profile in sample.formats {
             for index in 0...1 {
-                let grant = try sample.grant(index, profile).token
-                #expect(try await sample.check(sample.gate, 1 - index, grant, after: 200).outcome == Self.refused)
-                let decision = try await sample.check(sample.gate, index, grant, after: 200)
+                let grant = try sample.grant(of: index, profile: profile).token
+                #expect(
+                    try await sample.check(by: sample.gate, index: 1 - index, grant: grant, after: 200).outcome
+                        == Self.refused
+                )
+                let decision = try await sample.check(by: sample.gate, index: index, grant: grant, after: 200)
                 #expect(decision.outcome == "renewed")
                 let time = NeighbourGate.time.adding(seconds: 200)
                 var renewed = decision.issued.map(\.token)
@@ -272,8 +309,14 @@ extension GrantAuthority.BackendOutcome {
                 }
                 #expect(!renewed.isEmpty)
                 for token in renewed {
-                    #expect(try await sample.check(sample.gate, index, token, after: 201).outcome == "granted")
-                    #expect(try await sample.check(sample.gate, 1 - index, token, after: 201).outcome == Self.refused)
+                    #expect(
+                        try await sample.check(by: sample.gate, index: index, grant: token, after: 201).outcome
+                            == "granted"
+                    )
+                    #expect(
+                        try await sample.check(by: sample.gate, index: 1 - index, grant: token, after: 201).outcome
+                            == Self.refused
+                    )
                 }
             }
         }
@@ -282,7 +325,7 @@ extension GrantAuthority.BackendOutcome {
     /// A grant whose resource the catalogue does not have any more.
     @Test func `is not renewed once nothing has its resource`() async throws {
         let (before, after) = (try await NeighbourGate(Neighbours.all[0]), try await NeighbourGate(Neighbours.all[1]))
-        let grant = try before.grant(0, before.formats[0]).token
+        let grant = try before.grant(of: 0, profile: before.formats[0]).token
         let time = NeighbourGate.time.adding(seconds: 200)
         #expect(await before.gate.renew(grant, by: before.authority, at: time).name == "issued")
         #expect(await after.gate.renew(grant, by: after.authority, at: time).name == Self.refused)
@@ -297,12 +340,12 @@ extension GrantAuthority.BackendOutcome {
             let other = try sample.entry(1 - index)
             let target = PlaybackRequest.Target.path(neighbours.paths[1 - index])
             for profile in sample.formats {
-                let grant = try sample.grant(index, profile).token
+                let grant = try sample.grant(of: index, profile: profile).token
                 for wanted in sample.formats {
                     let outcome = await gate.exchange(
                         grant,
                         of: other,
-                        target,
+                        target: target,
                         for: wanted,
                         player: nil,
                         by: authority,
@@ -320,14 +363,14 @@ extension GrantAuthority.BackendOutcome {
                     #expect(outcome == expected)
                 }
             }
-            let signed = try sample.grant(index, sample.formats[1]).token
+            let signed = try sample.grant(of: index, profile: sample.formats[1]).token
             let path = neighbours.paths[1 - index]
             let uri = try #require(
                 RequestURI(path[...], scheme: .https, authority: neighbours.hosts[1 - index][...])
             )
             let redirection = Gate.Redirection(
-                signed,
-                RequestFacts(uri: uri, method: "GET"),
+                token: signed,
+                facts: RequestFacts(uri: uri, method: "GET"),
                 target: path[...],
                 of: other,
                 to: sample.formats[1]
@@ -344,20 +387,25 @@ extension GrantAuthority.BackendOutcome {
     func `is copied into a manifest for its own alone`(_ neighbours: Neighbours) async throws {
         let sample = try await NeighbourGate(neighbours)
         for index in 0...1 {
-            let grant = try sample.grant(index, sample.formats[0]).token
-            let decision = try await sample.check(sample.gate, index, grant)
+            let grant = try sample.grant(of: index, profile: sample.formats[0]).token
+            let decision = try await sample.check(by: sample.gate, index: index, grant: grant)
             let path = neighbours.paths[index]
             let uri = try #require(RequestURI(path[...], scheme: .https, authority: neighbours.hosts[index][...]))
-            let shown = ShownGrants(RequestFacts(uri: uri, method: "GET"), first: grant[...])
+            let presentedGrants = PresentedGrants(RequestFacts(uri: uri, method: "GET"), first: grant[...])
             let playback = try #require(
-                sample.gate.continued(decision, shown, profile: nil, at: NeighbourGate.time)
+                sample.gate.continuedPlayback(
+                    after: decision,
+                    grants: presentedGrants,
+                    profile: nil,
+                    at: NeighbourGate.time
+                )
             )
             let end = playback.end(after: nil, at: NeighbourGate.time)
             let film = playback.end(after: .seconds(7200), at: NeighbourGate.time)
             for copy in [playback.token(until: end), playback.tokenForFilm(until: film), playback.tokenForSession()] {
                 #expect(copy != grant)
-                #expect(try await sample.check(sample.gate, index, copy).outcome == "granted")
-                #expect(try await sample.check(sample.gate, 1 - index, copy).outcome == Self.refused)
+                #expect(try await sample.check(by: sample.gate, index: index, grant: copy).outcome == "granted")
+                #expect(try await sample.check(by: sample.gate, index: 1 - index, grant: copy).outcome == Self.refused)
             }
         }
     }
@@ -367,8 +415,11 @@ extension GrantAuthority.BackendOutcome {
     func `takes no slot for another`(_ neighbours: Neighbours) async throws {
         let sample = try await NeighbourGate(neighbours, streams: 1)
         for index in 0...1 {
-            let grant = try sample.grant(index, sample.formats[0])
-            #expect(try await sample.check(sample.gate, 1 - index, grant.token, after: 200).outcome == Self.refused)
+            let grant = try sample.grant(of: index, profile: sample.formats[0])
+            #expect(
+                try await sample.check(by: sample.gate, index: 1 - index, grant: grant.token, after: 200).outcome
+                    == Self.refused
+            )
             #expect(await sample.gate.end(grant.session.id, at: NeighbourGate.time.adding(seconds: 200)) == false)
         }
     }
@@ -380,7 +431,7 @@ extension GrantAuthority.BackendOutcome {
             issuer.isOwn = isOwn
             let binding = KeyBinding(issuer: "playgate", format: .cat)
             let key = try TokenKey(secret: [UInt8](0...31), id: KeyID("pg-1"), binding: binding)
-            let authority = GrantAuthority(
+            let authority = GrantService(
                 sample.authority,
                 verifier: CATVerifier(keys: try KeySet([key]), issuers: [issuer], policy: CATPolicy()),
                 signedURIs: nil
@@ -393,10 +444,10 @@ extension GrantAuthority.BackendOutcome {
             )
             var claims = CATClaims()
             claims.expires = NeighbourGate.time.adding(seconds: 300)
-            claims.uri = [.init(.path, .prefix("/"))]
+            claims.uri = [.init(.path, match: .prefix("/"))]
             let token = try CATIssuer(key: key).issue(claims).token
             for index in 0...1 {
-                let outcome = try await sample.check(gate, index, token).outcome
+                let outcome = try await sample.check(by: gate, index: index, grant: token).outcome
                 #expect(outcome == (isOwn ? Self.refused : "granted"))
             }
         }
@@ -408,8 +459,8 @@ extension GrantAuthority.BackendOutcome {
         let secret = [UInt8](0x20...0x3F)
         let resource = try MediaResource("BASIC").canonicalForm
         let message = [UInt8]("protection".utf8) + [0] + "REF30".utf8 + [0] + resource.utf8
-        let code = try #require(try HMACKey(secret, .sha256).code(of: MessagePieces(message.span)))
-        let grant = try sample.grant(0, sample.formats[0]).token
+        let code = try #require(try HMACKey(secret, function: .sha256).code(of: MessagePieces(message.span)))
+        let grant = try sample.grant(of: 0, profile: sample.formats[0]).token
         guard case .authentic(let found) = sample.authority.authenticate(grant.utf8.span, at: NeighbourGate.time) else {
             Issue.record("not authentic")
             return

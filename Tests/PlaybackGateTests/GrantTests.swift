@@ -104,7 +104,7 @@ import Testing
         )
         var claims = CATClaims()
         claims.expires = GrantingSample.time.adding(seconds: 60)
-        claims.uri = [.init(.path, .prefix("/live/tnt/"))]
+        claims.uri = [.init(.path, match: .prefix("/live/tnt/"))]
         let foreign = try CATIssuer(key: key).issue(claims).token
         #expect(try await sample.ask(Self.segment, grants: [foreign]).outcome == "grant_issuer_refused")
         // The first acceptable one allows.
@@ -186,11 +186,11 @@ import Testing
             throw Failure(description: "renewed too late")
         }
         #expect(late.code == .expired)
-        guard case .issued(let other) = try sample.exchange(grant, .media("tnt-live")) else {
+        guard case .issued(let other) = try sample.exchange(grant, for: .media("tnt-live")) else {
             throw Failure(description: "not exchanged")
         }
         #expect(other.session.id == grant.session.id && other.scope == "/live/tnt/")
-        guard case .refused(let refusal) = try sample.exchange(grant, .path("/live/tbs/a")) else {
+        guard case .refused(let refusal) = try sample.exchange(grant, for: .path("/live/tbs/a")) else {
             throw Failure(description: "exchanged for another entry")
         }
         #expect(refusal.code == .uriMismatch)
@@ -220,8 +220,8 @@ import Testing
         try await sample.gate.record(Revocation(subject, expires: time.adding(seconds: 86_400)), at: time)
         try await sample.refresh()
         for seconds in [1, 200] as [Int64] {
-            let asked = try await sample.ask(Self.segment, grants: [grant.token], after: seconds)
-            #expect(asked.outcome == "grant_revoked")
+            let answer = try await sample.ask(Self.segment, grants: [grant.token], after: seconds)
+            #expect(answer.outcome == "grant_revoked")
         }
         guard case .refused = sample.renew(grant, after: 200) else {
             throw Failure(description: "renewed")

@@ -19,7 +19,7 @@ import Testing
 struct GrantingSample {
     let gate: Gate
     let store = MemoryReplayStore(capacity: 100)
-    let authority: GrantAuthority
+    let authority: GrantService
     let profile: GrantProfile
 
     static let time = GateSample.time
@@ -44,15 +44,15 @@ struct GrantingSample {
         policy.hasReplayStore = true
         policy.hasRejectionList = hasRejectionList
         let subjectKey = try SubjectKey([UInt8](0x20...0x3F))
-        authority = GrantAuthority(
+        authority = GrantService(
             verifier: CATVerifier(
                 keys: try KeySet(keys),
                 issuers: [AcceptedIssuer("playgate"), AcceptedIssuer("other")],
                 policy: policy
             ),
-            signers: try keys.map { GrantAuthority.Signer(try CATIssuer(key: $0)) },
+            signers: try keys.map { GrantService.Signer(try CATIssuer(key: $0)) },
             subjectKey: subjectKey,
-            mirror: RevocationMirror { subjectKey.tag(storeKey: $0.bytes) }
+            revocationCache: RevocationCache { subjectKey.tag(storeKey: $0.bytes) }
         )
         gate = Gate(
             catalogue: try Self.catalogue(profile),
@@ -94,7 +94,7 @@ struct GrantingSample {
     ///
     /// It counts as read in an hour, so that no slow machine makes it old.
     func refresh() async throws {
-        try await authority.mirror.refresh(from: store, at: Self.time, clock: { .now + .seconds(3600) })
+        try await authority.revocationCache.refresh(from: store, at: Self.time, clock: { .now + .seconds(3600) })
     }
 
     /// Asks as an edge does.
@@ -109,22 +109,22 @@ struct GrantingSample {
     ) async throws -> Decision {
         var request = PlaybackRequest(.path(path), token: token, playbackID: playbackID)
         request.method = method
-        var shown: ShownGrants?
+        var presentedGrants: PresentedGrants?
         if !grants.isEmpty {
             let uri = try #require(RequestURI(path[...], scheme: .https, authority: host[...]))
             let facts = RequestFacts(uri: uri, method: method.rawValue[...])
             let others = grants.dropFirst().map { $0[...] }
-            shown = ShownGrants(facts, first: grants[0][...], others: others)
+            presentedGrants = PresentedGrants(facts, first: grants[0][...], others: others)
         }
         let now = Self.time.adding(seconds: seconds)
-        switch gate.begin(request, gate.catalogue.find(request.target), grants: shown, at: now) {
+        switch gate.begin(request, finding: gate.catalogue.find(request.target), grants: presentedGrants, at: now) {
         case .decided(let decision): return decision
         case .pending(let use): return await gate.complete(use)
         }
     }
 
     /// Renews a grant as a backend does.
-    func renew(_ grant: IssuedGrant, after seconds: Int64) -> GrantAuthority.BackendOutcome {
+    func renew(_ grant: IssuedGrant, after seconds: Int64) -> GrantService.BackendOutcome {
         authority.renew(
             grant.token,
             of: gate.playbacks,
@@ -134,9 +134,16 @@ struct GrantingSample {
     }
 
     /// Exchanges a grant as a backend does.
-    func exchange(_ grant: IssuedGrant, _ target: PlaybackRequest.Target) throws -> GrantAuthority.BackendOutcome {
+    func exchange(_ grant: IssuedGrant, for target: PlaybackRequest.Target) throws -> GrantService.BackendOutcome {
         guard case .entry(let entry) = gate.catalogue.find(target) else { throw UnknownTarget() }
-        return authority.exchange(grant.token, of: entry, target, for: profile, allowsUnknown: false, at: Self.time)
+        return authority.exchange(
+            grant.token,
+            of: entry,
+            target: target,
+            for: profile,
+            allowsUnknown: false,
+            at: Self.time
+        )
     }
 
     private struct UnknownTarget: Error {}

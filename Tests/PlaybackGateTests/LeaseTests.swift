@@ -23,24 +23,26 @@ import Testing
         let store = MemoryReplayStore(capacity: 1, leaseCapacity: 1000)
         let now = GateSample.time
         for number in 0..<1000 {
-            #expect(store.takeNow(Self.lease(number, viewer: number / 2), at: now) == .taken)
+            #expect(store.acquireNow(Self.lease(number, viewer: number / 2), at: now) == .taken)
         }
-        #expect(store.takeNow(Self.lease(1000, viewer: 1000), at: now) == .full)
-        for number in 0..<1000 { #expect(store.takeNow(Self.lease(number, viewer: number / 2), at: now) == .renewed) }
+        #expect(store.acquireNow(Self.lease(1000, viewer: 1000), at: now) == .full)
+        for number in 0..<1000 {
+            #expect(store.acquireNow(Self.lease(number, viewer: number / 2), at: now) == .renewed)
+        }
         #expect(store.freeNow(SessionID(high: 1, low: 500), at: now))
         // One that ends before all others, so that there is room as soon as it is over.
-        #expect(store.takeNow(Self.lease(1000, viewer: 1000, life: 5), at: now) == .taken)
-        #expect(store.takeNow(Self.lease(1001, viewer: 1001), at: now.adding(seconds: 4)) == .full)
-        #expect(store.takeNow(Self.lease(1001, viewer: 1001), at: now.adding(seconds: 5)) == .taken)
+        #expect(store.acquireNow(Self.lease(1000, viewer: 1000, life: 5), at: now) == .taken)
+        #expect(store.acquireNow(Self.lease(1001, viewer: 1001), at: now.adding(seconds: 4)) == .full)
+        #expect(store.acquireNow(Self.lease(1001, viewer: 1001), at: now.adding(seconds: 5)) == .taken)
         #expect(store.leaseCount == 1000)
     }
 
     @Test func `are forgotten when they are over, without a call for their viewer`() {
         let store = MemoryReplayStore(capacity: 1)
-        for number in 0..<5000 { _ = store.takeNow(Self.lease(number, viewer: number), at: GateSample.time) }
+        for number in 0..<5000 { _ = store.acquireNow(Self.lease(number, viewer: number), at: GateSample.time) }
         let later = GateSample.time.adding(seconds: 310)
         for number in 5000..<7000 {
-            _ = store.takeNow(Self.lease(number, viewer: 10_000 + number, life: 600), at: later)
+            _ = store.acquireNow(Self.lease(number, viewer: 10_000 + number, life: 600), at: later)
         }
         #expect(store.leaseCount < 2500)
     }

@@ -68,7 +68,7 @@ import Testing
             try await revoke(.token(try #require(Self.fingerprint(number))), 0)
         }
         let other = Revocation.Subject.session(guid: "other", issuedBefore: GateSample.time)
-        await #expect(throws: ReplayStoreError(.full, "")) { try await revoke(other, 180) }
+        await #expect(throws: ReplayStoreError(.full, reason: "")) { try await revoke(other, 180) }
         #expect(store.recordNow(use, at: end) == .revoked(.token))
         try await revoke(other, 181)
         #expect(store.recordNow(use, at: end) == .recorded)

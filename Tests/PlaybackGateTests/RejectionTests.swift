@@ -16,7 +16,7 @@ import Testing
     private static let now = GateSample.time
 
     /// A token of the sample's second issuer.
-    private static func token(_ probability: Double, _ id: String, until seconds: Int64? = nil) throws -> String {
+    private static func token(probability: Double, id: String, until seconds: Int64? = nil) throws -> String {
         let binding = KeyBinding(issuer: "playgate", format: .cat)
         let key = try TokenKey(secret: GrantingSample.secret, id: KeyID("pg-2026-11"), binding: binding)
         let resource = try MediaResource("TNT").canonicalForm
@@ -41,22 +41,22 @@ import Testing
         let ask = { (grant: String, seconds: Int64) in
             try await sample.ask("/live/tnt/a.ts", grants: [grant], after: seconds).outcome
         }
-        let never = try Self.token(0, "one")
+        let never = try Self.token(probability: 0, id: "one")
         for second in 0..<20 as Range<Int64> { #expect(try await ask(never, second) == "granted") }
-        #expect(try await ask(Self.token(1, "one", until: 60), 0) == "grant_sampled")
+        #expect(try await ask(Self.token(probability: 1, id: "one", until: 60), 0) == "grant_sampled")
         // Another token of the same id, which would be allowed by chance, until the time that the first one named.
         #expect(try await ask(never, 59) == "grant_sampled")
-        #expect(try await ask(Self.token(0, "two"), 59) == "granted")
+        #expect(try await ask(Self.token(probability: 0, id: "two"), 59) == "granted")
         #expect(try await ask(never, 60) == "granted")
         // Without a time, until the token's end.
-        #expect(try await ask(Self.token(1, "three"), 0) == "grant_sampled")
-        #expect(try await ask(Self.token(0, "three"), 299) == "grant_sampled")
+        #expect(try await ask(Self.token(probability: 1, id: "three"), 0) == "grant_sampled")
+        #expect(try await ask(Self.token(probability: 0, id: "three"), 299) == "grant_sampled")
         #expect(sample.authority.rejections.count == 1)
     }
 
     @Test func `is refused by the claim's name if nobody keeps a list`() async throws {
         let sample = try await GrantingSample()
-        let decision = try await sample.ask("/live/tnt/a.ts", grants: [Self.token(0, "one")])
+        let decision = try await sample.ask("/live/tnt/a.ts", grants: [Self.token(probability: 0, id: "one")])
         #expect(decision.outcome == "grant_claim_unsupported")
     }
 
@@ -64,29 +64,34 @@ import Testing
         let list = RejectionList()
         var refused = 0
         for number in 0..<20_000 {
-            let rejection = Self.rejection(0.25, "\(number)")
+            let rejection = Self.rejection(probability: 0.25, id: "\(number)")
             refused += list.rejects(rejection, of: "playgate", at: Self.now) ? 1 : 0
         }
         // Five standard deviations are 306.
         #expect(4650...5350 ~= refused && list.count == refused)
     }
 
-    private static func rejection(_ probability: Double, _ id: String) -> GrantObligations.Rejection {
+    private static func rejection(probability: Double, id: String) -> GrantObligations.Rejection {
         GrantObligations.Rejection(probability: probability, id: [UInt8](id.utf8), until: now.adding(seconds: 60))
     }
 
     @Test func `is refused without being remembered if the list is full`() {
         let list = RejectionList(capacity: 2)
         for id in ["one", "two", "three"] {
-            #expect(list.rejects(Self.rejection(1, id), of: "playgate", chance: 0, at: Self.now))
+            #expect(list.rejects(Self.rejection(probability: 1, id: id), of: "playgate", chance: 0, at: Self.now))
         }
         #expect(list.count == 2)
         let rejects = { (id: String, chance: Double, seconds: Int64) in
-            list.rejects(Self.rejection(0.5, id), of: "playgate", chance: chance, at: Self.now.adding(seconds: seconds))
+            list.rejects(
+                Self.rejection(probability: 0.5, id: id),
+                of: "playgate",
+                chance: chance,
+                at: Self.now.adding(seconds: seconds)
+            )
         }
         #expect(rejects("two", 0.9, 59) && !rejects("three", 0.9, 59) && !rejects("four", 0.5, 0))
         // Another issuer's id of the same name.
-        #expect(!list.rejects(Self.rejection(0.5, "one"), of: "other", chance: 0.9, at: Self.now))
+        #expect(!list.rejects(Self.rejection(probability: 0.5, id: "one"), of: "other", chance: 0.9, at: Self.now))
         // What is over makes room.
         let late = GrantObligations.Rejection(
             probability: 1,

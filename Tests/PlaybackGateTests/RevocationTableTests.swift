@@ -42,7 +42,7 @@ import Testing
                 table.set(Self.entry(Int64(step)), for: tag)
                 model[tag] = Int64(step)
             default:
-                let found = table.issuedBefore(tag.high, tag.low)?.millisecondsSince1970
+                let found = table.issuedBefore(high: tag.high, low: tag.low)?.millisecondsSince1970
                 #expect(found == model[tag])
             }
             #expect(table.count == model.count)
@@ -53,7 +53,7 @@ import Testing
 
     @Test func `keeps all facts, and never forgets early`() {
         var table = RevocationTable(seed: 0)
-        #expect(table[SubjectTag(high: 0, low: 0)] == nil && table.issuedBefore(0, 0) == nil)
+        #expect(table[SubjectTag(high: 0, low: 0)] == nil && table.issuedBefore(high: 0, low: 0) == nil)
         for (number, kind) in ([nil] + Revocation.Kind.allCases.map { $0 }).enumerated() {
             let tag = SubjectTag(high: UInt64(number), low: 0)
             for kept in [Int64.min, -1, 0, 1, 999, 1001, 1_925_114_645_001, .max] {

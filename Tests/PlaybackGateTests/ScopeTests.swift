@@ -23,11 +23,11 @@ import VendorTokens
 
         init(
             _ name: String,
-            _ path: String = "/live/tnt/",
+            path: String = "/live/tnt/",
             scope: String? = nil,
             host: String? = nil,
             beside others: [(String, String?, String, String?)],
-            _ stranger: String?
+            stranger: String?
         ) {
             testDescription = name
             (self.path, self.scope, self.host, self.others) = (path, scope, host, others)
@@ -36,72 +36,140 @@ import VendorTokens
     }
 
     static let rows = [
-        Row("nothing else", beside: [], nil),
-        Row("a folder beside it", beside: [("/live/tbs/", "TBS", "REF30", nil)], nil),
-        Row("a folder whose name begins alike", beside: [("/live/tnt2/", "TBS", "REF30", nil)], nil),
-        Row("a folder around it", beside: [("/live/", "BASIC", "REF30", nil)], nil),
-        Row("a folder in it", beside: [("/live/tnt/hd/", "HD", "REF30", nil)], "/live/tnt/hd/"),
-        Row("a folder in it, of the same resource", beside: [("/live/tnt/hd/", "TNT", "REF30", nil)], nil),
-        Row("a folder in it, of another requestor", beside: [("/live/tnt/hd/", "TNT", "REF31", nil)], "/live/tnt/hd/"),
-        Row("an unprotected folder in it", beside: [("/live/tnt/ads/", nil, "", nil)], nil),
-        Row("a file in it", beside: [("/live/tnt/a.mp4", "A", "REF30", nil)], "/live/tnt/a.mp4"),
-        Row("a glob that reaches into it", beside: [("/live/*/keys/k?", "A", "REF30", nil)], "/live/*/keys/k?"),
-        Row("a glob that is weaker", beside: [("/live/**", "A", "REF30", nil)], nil),
-        Row("a glob that ends before it", beside: [("/live/*.m3u8.with-a-long-name", "A", "REF30", nil)], nil),
-        Row("a folder of another host", host: "a.example", beside: [("/live/tnt/hd/", "A", "REF30", "b.example")], nil),
+        Row("nothing else", beside: [], stranger: nil),
+        Row("a folder beside it", beside: [("/live/tbs/", "TBS", "REF30", nil)], stranger: nil),
+        Row("a folder whose name begins alike", beside: [("/live/tnt2/", "TBS", "REF30", nil)], stranger: nil),
+        Row("a folder around it", beside: [("/live/", "BASIC", "REF30", nil)], stranger: nil),
+        Row("a folder in it", beside: [("/live/tnt/hd/", "HD", "REF30", nil)], stranger: "/live/tnt/hd/"),
+        Row("a folder in it, of the same resource", beside: [("/live/tnt/hd/", "TNT", "REF30", nil)], stranger: nil),
+        Row(
+            "a folder in it, of another requestor",
+            beside: [("/live/tnt/hd/", "TNT", "REF31", nil)],
+            stranger: "/live/tnt/hd/"
+        ),
+        Row("an unprotected folder in it", beside: [("/live/tnt/ads/", nil, "", nil)], stranger: nil),
+        Row("a file in it", beside: [("/live/tnt/a.mp4", "A", "REF30", nil)], stranger: "/live/tnt/a.mp4"),
+        Row(
+            "a glob that reaches into it",
+            beside: [("/live/*/keys/k?", "A", "REF30", nil)],
+            stranger: "/live/*/keys/k?"
+        ),
+        Row("a glob that is weaker", beside: [("/live/**", "A", "REF30", nil)], stranger: nil),
+        Row(
+            "a glob that ends before it",
+            beside: [("/live/*.m3u8.with-a-long-name", "A", "REF30", nil)],
+            stranger: nil
+        ),
+        Row(
+            "a folder of another host",
+            host: "a.example",
+            beside: [("/live/tnt/hd/", "A", "REF30", "b.example")],
+            stranger: nil
+        ),
         Row(
             "a folder of its host",
             host: "a.example",
             beside: [("/live/tnt/hd/", "A", "REF30", "a.example")],
-            "/live/tnt/hd/"
+            stranger: "/live/tnt/hd/"
         ),
         Row(
             "a folder of a host, where the profile names none",
             beside: [("/live/tnt/hd/", "A", "REF30", "b.example")],
-            "/live/tnt/hd/"
+            stranger: "/live/tnt/hd/"
         ),
-        Row("files of a folder", "/vod/a.mp4", beside: [("/vod/b.mp4", "B", "REF30", nil)], "/vod/b.mp4"),
-        Row("a file whose folder is another's", "/vod/a.mp4", beside: [("/vod/", "B", "REF30", nil)], "/vod/"),
-        Row("a scope of its own", "/vod/a.mp4", scope: "/vod/a/", beside: [("/vod/b.mp4", "B", "REF30", nil)], nil),
-        Row("the root", "/live/tnt/", scope: "/", beside: [("/x", "B", "REF30", nil)], "/x"),
+        Row(
+            "files of a folder",
+            path: "/vod/a.mp4",
+            beside: [("/vod/b.mp4", "B", "REF30", nil)],
+            stranger: "/vod/b.mp4"
+        ),
+        Row(
+            "a file whose folder is another's",
+            path: "/vod/a.mp4",
+            beside: [("/vod/", "B", "REF30", nil)],
+            stranger: "/vod/"
+        ),
+        Row(
+            "a scope of its own",
+            path: "/vod/a.mp4",
+            scope: "/vod/a/",
+            beside: [("/vod/b.mp4", "B", "REF30", nil)],
+            stranger: nil
+        ),
+        Row("the root", path: "/live/tnt/", scope: "/", beside: [("/x", "B", "REF30", nil)], stranger: "/x"),
         Row(
             "an encoded folder",
-            "/live/a b/",
+            path: "/live/a b/",
             beside: [("/live/a b/c", "B", "REF30", nil)],
-            "/live/a b/c"
+            stranger: "/live/a b/c"
         ),
-        Row("a folder around a glob", "/vod/*/a.m3u8", beside: [("/vod/", "B", "REF30", nil)], "/vod/"),
+        Row("a folder around a glob", path: "/vod/*/a.m3u8", beside: [("/vod/", "B", "REF30", nil)], stranger: "/vod/"),
         Row(
             "a folder around its own glob",
-            "/live/tnt/*",
+            path: "/live/tnt/*",
             scope: "/live/tnt/",
             beside: [("/live/", "B", "REF30", nil)],
-            "/live/"
+            stranger: "/live/"
         ),
-        Row("a folder that its own hides", scope: "/live/tnt/", beside: [("/live/", "B", "REF30", nil)], nil),
-        Row("a media id's manifest", "/vod/a.mp4", beside: [("media:/vod/b.m3u8", "B", "REF30", nil)], "b"),
-        Row("a media id of another folder", "/vod/a.mp4", beside: [("media:/live/b.m3u8", "B", "REF30", nil)], nil),
+        Row("a folder that its own hides", scope: "/live/tnt/", beside: [("/live/", "B", "REF30", nil)], stranger: nil),
+        Row(
+            "a media id's manifest",
+            path: "/vod/a.mp4",
+            beside: [("media:/vod/b.m3u8", "B", "REF30", nil)],
+            stranger: "b"
+        ),
+        Row(
+            "a media id of another folder",
+            path: "/vod/a.mp4",
+            beside: [("media:/live/b.m3u8", "B", "REF30", nil)],
+            stranger: nil
+        ),
         Row(
             "a glob beside a file of its folders",
-            "/vod/*/a.m3u8",
+            path: "/vod/*/a.m3u8",
             beside: [("/vod/1/b.mp4", "B", "REF30", nil)],
-            "/vod/1/b.mp4"
+            stranger: "/vod/1/b.mp4"
         ),
-        Row("globs of one folder", "/vod/*/a.m3u8", beside: [("/vod/?/b.*", "B", "REF30", nil)], "/vod/?/b.*"),
-        Row("a glob around a glob", "/vod/*/a.m3u8", beside: [("/**.mp4", "B", "REF30", nil)], "/**.mp4"),
-        Row("globs of one root and other folders", "/vod/*/hd/a?", beside: [("/vod/*/sd/b?", "B", "REF30", nil)], nil),
-        Row("globs of other names", "/vod/a-*/x?", beside: [("/vod/b-*/x?", "B", "REF30", nil)], nil),
-        Row("a glob of longer names", "/vod/é?/x?", beside: [("/vod/é??/x?", "B", "REF30", nil)], nil),
-        Row("a glob of the same names", "/vod/?-/x?", beside: [("/vod/é-/*", "B", "REF30", nil)], "/vod/é-/*"),
-        Row("a glob beside a file of other folders", "/vod/*/a.m3u8", beside: [("/vod/b.mp4", "B", "REF30", nil)], nil),
+        Row(
+            "globs of one folder",
+            path: "/vod/*/a.m3u8",
+            beside: [("/vod/?/b.*", "B", "REF30", nil)],
+            stranger: "/vod/?/b.*"
+        ),
+        Row(
+            "a glob around a glob",
+            path: "/vod/*/a.m3u8",
+            beside: [("/**.mp4", "B", "REF30", nil)],
+            stranger: "/**.mp4"
+        ),
+        Row(
+            "globs of one root and other folders",
+            path: "/vod/*/hd/a?",
+            beside: [("/vod/*/sd/b?", "B", "REF30", nil)],
+            stranger: nil
+        ),
+        Row("globs of other names", path: "/vod/a-*/x?", beside: [("/vod/b-*/x?", "B", "REF30", nil)], stranger: nil),
+        Row("a glob of longer names", path: "/vod/é?/x?", beside: [("/vod/é??/x?", "B", "REF30", nil)], stranger: nil),
+        Row(
+            "a glob of the same names",
+            path: "/vod/?-/x?",
+            beside: [("/vod/é-/*", "B", "REF30", nil)],
+            stranger: "/vod/é-/*"
+        ),
+        Row(
+            "a glob beside a file of other folders",
+            path: "/vod/*/a.m3u8",
+            beside: [("/vod/b.mp4", "B", "REF30", nil)],
+            stranger: nil
+        ),
     ]
 
     private static func entry(
-        _ path: String,
-        _ resource: String?,
-        _ requestor: String,
-        _ host: String?,
-        _ grants: Catalogue.Entry.GrantTerms? = nil
+        path: String,
+        resource: String?,
+        requestor: String,
+        host: String?,
+        grants: Catalogue.Entry.GrantTerms? = nil
     ) throws -> Catalogue.Entry {
         Catalogue.Entry(
             key: path.hasPrefix("media:") ? .media("b") : .path(try PathPattern(path)),
@@ -116,13 +184,21 @@ import VendorTokens
         rules.host = row.host
         rules.renewal = nil
         let profile = GrantProfile("cdn", format: .vendor(.edgeAuth), issuer: "cdn", keyID: "k", rules: rules)
-        let own = try Self.entry(row.path, "TNT", "REF30", nil, .init([profile], scope: row.scope))
+        let own = try Self.entry(
+            path: row.path,
+            resource: "TNT",
+            requestor: "REF30",
+            host: nil,
+            grants: .init([profile], scope: row.scope)
+        )
         var catalogue = Catalogue()
         try catalogue.add(own)
         for (path, resource, requestor, host) in row.others {
             let manifest = path.hasPrefix("media:") ? String(path.dropFirst("media:".count)) : nil
             let terms = manifest.map { Catalogue.Entry.GrantTerms([profile], manifest: $0) }
-            try catalogue.add(try Self.entry(path, resource, requestor, host, terms))
+            try catalogue.add(
+                try Self.entry(path: path, resource: resource, requestor: requestor, host: host, grants: terms)
+            )
         }
         #expect(ScopeSurvey(catalogue).stranger(to: own, by: profile)?.key.text == row.stranger)
     }
@@ -141,8 +217,8 @@ import VendorTokens
         let profile = GrantProfile("nginx", format: .vendor(.secureLink), issuer: "nginx", keyID: "k", rules: rules)
         var link = SecureLinkRules(try SigningTemplate("{expires}{scope} {secret}"))
         link.isWeak = true
-        let secret = try SigningSecret("a secret of thirty-two bytes, or more", .text)
-        let format = FormatIssuer.vendor(try SecureLinkIssuer(secret, link))
+        let secret = try SigningSecret("a secret of thirty-two bytes, or more", form: .text)
+        let format = FormatIssuer.vendor(try SecureLinkIssuer(secret, rules: link))
         let catalogue = try Catalogue(feedOf: item, paths, grants: [profile])
         let entry = try #require(catalogue.entries.first { $0.key.pattern != nil })
         #expect(format.fault(signing: entry, by: profile, at: GateSample.time)?.code == code)

@@ -97,9 +97,9 @@ import Testing
 
         init(
             _ name: String,
-            _ first: PlaybackRequest.Target,
-            _ second: PlaybackRequest.Target,
-            _ answer: String = "token_already_used"
+            first: PlaybackRequest.Target,
+            second: PlaybackRequest.Target,
+            answer: String = "token_already_used"
         ) {
             testDescription = name
             self.first = first
@@ -109,21 +109,46 @@ import Testing
     }
 
     static let retries = [
-        Retry("the same path", .path("/live/tnt/a.m3u8"), .path("/live/tnt/a.m3u8"), "repeated"),
-        Retry("percent-encoded", .path("/live/tnt/a.m3u8"), .path("/live/%74nt/a%2Em3u8"), "repeated"),
-        Retry("with dots", .path("/live/tnt/a.m3u8"), .path("/live/x/..//tnt/./a.m3u8"), "repeated"),
-        Retry("with another query", .path("/live/tnt/a.m3u8?x=1"), .path("/live/tnt/a.m3u8?x=2"), "repeated"),
-        Retry("with letters", .path("/live/tnt/\u{E9}.m3u8"), .path("/live/tnt/%C3%A9.m3u8"), "repeated"),
-        Retry("with letters put together", .path("/live/tnt/\u{E9}"), .path("/live/tnt/e\u{301}")),
-        Retry("another file of the folder", .path("/live/tnt/a.m3u8"), .path("/live/tnt/b.m3u8")),
-        Retry("a file below", .path("/live/tnt/a"), .path("/live/tnt/a/b")),
-        Retry("the folder", .path("/live/tnt/a"), .path("/live/tnt/")),
-        Retry("the folder without its slash", .path("/live/tnt/"), .path("/live/tnt")),
-        Retry("the same file of a glob", .path("/vod/1/index.m3u8"), .path("/vod/%31/index.m3u8"), "repeated"),
-        Retry("another file of a glob", .path("/vod/1/index.m3u8"), .path("/vod/2/index.m3u8")),
-        Retry("the same media", .media("/live/tnt/a"), .media("/live/tnt/a"), "repeated"),
-        Retry("a path with the name of a media id", .media("/live/tnt/a"), .path("/live/tnt/a")),
-        Retry("a media id with the name of a path", .path("/live/tnt/a"), .media("/live/tnt/a")),
+        Retry("the same path", first: .path("/live/tnt/a.m3u8"), second: .path("/live/tnt/a.m3u8"), answer: "repeated"),
+        Retry(
+            "percent-encoded",
+            first: .path("/live/tnt/a.m3u8"),
+            second: .path("/live/%74nt/a%2Em3u8"),
+            answer: "repeated"
+        ),
+        Retry(
+            "with dots",
+            first: .path("/live/tnt/a.m3u8"),
+            second: .path("/live/x/..//tnt/./a.m3u8"),
+            answer: "repeated"
+        ),
+        Retry(
+            "with another query",
+            first: .path("/live/tnt/a.m3u8?x=1"),
+            second: .path("/live/tnt/a.m3u8?x=2"),
+            answer: "repeated"
+        ),
+        Retry(
+            "with letters",
+            first: .path("/live/tnt/\u{E9}.m3u8"),
+            second: .path("/live/tnt/%C3%A9.m3u8"),
+            answer: "repeated"
+        ),
+        Retry("with letters put together", first: .path("/live/tnt/\u{E9}"), second: .path("/live/tnt/e\u{301}")),
+        Retry("another file of the folder", first: .path("/live/tnt/a.m3u8"), second: .path("/live/tnt/b.m3u8")),
+        Retry("a file below", first: .path("/live/tnt/a"), second: .path("/live/tnt/a/b")),
+        Retry("the folder", first: .path("/live/tnt/a"), second: .path("/live/tnt/")),
+        Retry("the folder without its slash", first: .path("/live/tnt/"), second: .path("/live/tnt")),
+        Retry(
+            "the same file of a glob",
+            first: .path("/vod/1/index.m3u8"),
+            second: .path("/vod/%31/index.m3u8"),
+            answer: "repeated"
+        ),
+        Retry("another file of a glob", first: .path("/vod/1/index.m3u8"), second: .path("/vod/2/index.m3u8")),
+        Retry("the same media", first: .media("/live/tnt/a"), second: .media("/live/tnt/a"), answer: "repeated"),
+        Retry("a path with the name of a media id", first: .media("/live/tnt/a"), second: .path("/live/tnt/a")),
+        Retry("a media id with the name of a path", first: .path("/live/tnt/a"), second: .media("/live/tnt/a")),
     ]
 
     @Test(arguments: retries)

@@ -14,7 +14,7 @@ import Testing
         token = try keys.token()
     }
 
-    private func run(_ text: String, _ options: [String] = ["--resource", "TNT"]) throws -> CommandRun {
+    private func run(on text: String, options: [String] = ["--resource", "TNT"]) throws -> CommandRun {
         try CommandRun(keys.verify(["--batch", "-"] + options), input: text)
     }
 
@@ -30,7 +30,7 @@ import Testing
             (token + "\t" + long, "INVALID_RESOURCE_ID resource_too_large"), (token, "VALID_TOKEN null"),
         ]
         for ending in ["", "\n"] {
-            let run = try run(lines.map(\.0).joined(separator: "\n") + ending)
+            let run = try run(on: lines.map(\.0).joined(separator: "\n") + ending)
             #expect(run.status == 1)
             #expect(run.verdicts == lines.map(\.1))
             #expect(run.error.contains("11 tokens") && run.error.contains("VALID_TOKEN           4"), "\(run.error)")
@@ -38,12 +38,12 @@ import Testing
     }
 
     @Test func `skips blank lines, and tells the number of each other line`() throws {
-        let run = try run("\n\(token)\n\r\n \t \ngarbage\n\n\(token)")
+        let run = try run(on: "\n\(token)\n\r\n \t \ngarbage\n\n\(token)")
         #expect(run.numbers == [2, 5, 7])
         #expect(run.error.contains("3 tokens"), "\(run.error)")
         // Over several blocks of the file.
         let lines = (0..<5000).map { $0 % 5 == 0 ? "" : token }.joined(separator: "\n")
-        #expect(try self.run(lines).numbers == (1...5000).filter { $0 % 5 != 1 })
+        #expect(try self.run(on: lines).numbers == (1...5000).filter { $0 % 5 != 1 })
     }
 
     /// Lines longer than the pieces in which a file is read, after a line that shifts them relative to the pieces.
@@ -59,8 +59,8 @@ import Testing
         ]
         for ending in ["", "\n"] {
             let text = lines.map(\.0).joined(separator: "\n") + ending
-            #expect(try run(text, []).reasons == lines.map(\.1))
-            #expect(try run(text).reasons == lines.map(\.1).dropLast() + ["token_too_large"])
+            #expect(try run(on: text, options: []).reasons == lines.map(\.1))
+            #expect(try run(on: text).reasons == lines.map(\.1).dropLast() + ["token_too_large"])
         }
     }
 
@@ -73,7 +73,7 @@ import Testing
             size > 8192 ? "resource_too_large" : end == "\rx" ? "resource_invalid_character" : "resource_mismatch"
         for filler in [0, 40_000, 57_000, 65_000] {
             let text = String(repeating: "B", count: filler) + "\tTNT\n\(token)\t\(resource)\n\(token)\n"
-            #expect(try Array(run(text).reasons.dropFirst()) == [reason, "null"])
+            #expect(try Array(run(on: text).reasons.dropFirst()) == [reason, "null"])
         }
     }
 
@@ -83,11 +83,13 @@ import Testing
     }
 
     @Test func `needs a resource from the line or the command`() throws {
-        #expect(try run(token + "\n", []).verdicts == ["INVALID_RESOURCE_ID resource_missing"])
-        #expect(try run("\(token)\tTNT\n", []).verdicts == ["VALID_TOKEN null"])
-        #expect(try run(token + "\n", ["--authenticity-only"]).verdicts == ["VALID_TOKEN null"])
+        #expect(try run(on: token + "\n", options: []).verdicts == ["INVALID_RESOURCE_ID resource_missing"])
+        #expect(try run(on: "\(token)\tTNT\n", options: []).verdicts == ["VALID_TOKEN null"])
+        #expect(try run(on: token + "\n", options: ["--authenticity-only"]).verdicts == ["VALID_TOKEN null"])
         #expect(
-            try run("\(token)\tTBS\n", ["--authenticity-only"]).verdicts == ["INVALID_RESOURCE_ID resource_mismatch"],
+            try run(on: "\(token)\tTBS\n", options: ["--authenticity-only"]).verdicts == [
+                "INVALID_RESOURCE_ID resource_mismatch"
+            ],
             "a resource that is named is checked"
         )
     }
@@ -96,7 +98,7 @@ import Testing
     func `gives the same answers with any number of jobs`(jobs: String) throws {
         let line = [token, "x", "\(token)\tTBS"]
         let text = (0..<5000).map { line[$0 % 3] }.joined(separator: "\n")
-        let run = try run(text, ["--resource", "TNT", "--jobs", jobs])
+        let run = try run(on: text, options: ["--resource", "TNT", "--jobs", jobs])
         let wanted = [
             "VALID_TOKEN null", "INVALID_TOKEN_FORMAT invalid_base64", "INVALID_RESOURCE_ID resource_mismatch",
         ]
@@ -104,8 +106,8 @@ import Testing
     }
 
     @Test func `exits with 0 where all are valid, and with 2 where the file is missing`() throws {
-        #expect(try run("\(token)\n\(token)\n").status == 0)
-        #expect(try run("").status == 0)
+        #expect(try run(on: "\(token)\n\(token)\n").status == 0)
+        #expect(try run(on: "").status == 0)
         let missing = try CommandRun(keys.verify(["--batch", "/nowhere/tokens", "--resource", "TNT"]))
         #expect(missing.status == 2)
         #expect(missing.error.contains("/nowhere/tokens"))

@@ -8,7 +8,7 @@ import Testing
 extension CommandRun {
     /// Runs `playgate`, or another program of this package, with `arguments` and `input` on standard input.
     init(_ arguments: [String], of program: String = "playgate", input: String = "") throws {
-        try self.init(Program.built(program), arguments, input: [UInt8](input.utf8))
+        try self.init(Program.built(program), arguments: arguments, input: [UInt8](input.utf8))
     }
 }
 

@@ -19,7 +19,7 @@ import Testing
         #expect(steps.count >= count)
         for step in steps {
             let script = "cd \"$1\" && PATH=\"$2:$PATH\" && { \(step.command)\n} 2>&1"
-            let run = try CommandRun("/bin/bash", ["-c", script, "bash", folder.path, programs])
+            let run = try CommandRun("/bin/bash", arguments: ["-c", script, "bash", folder.path, programs])
             guard !step.output.isEmpty else { continue }
             let difference = step.difference(from: run.output)
             #expect(difference == nil, "\(step.command): \(difference ?? "")")

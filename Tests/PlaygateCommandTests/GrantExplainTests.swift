@@ -13,7 +13,7 @@ import Testing
     init() throws { sample = try GrantSample.shared.get() }
 
     /// Explains a token one second after the issue of E1.
-    private func explain(_ token: String, _ options: [String]) throws -> CommandRun {
+    private func explain(_ token: String, options: [String]) throws -> CommandRun {
         try CommandRun(["grant", "explain", "--at", String(GrantSample.issued + 1)] + options, input: token)
     }
 
@@ -47,7 +47,7 @@ import Testing
         status: Int32
     ) throws {
         for keys in [[], ["--keys", sample.keys], ["--keys", sample.keys, "--issuer", "playgate"]] {
-            let run = try explain(GrantSample.e1, options + keys + ["--json"])
+            let run = try explain(GrantSample.e1, options: options + keys + ["--json"])
             #expect(run.status == status, "\(run.error)")
             #expect(run.output.matches(of: /"outcome":"([a-z_]+)"/).map { String($0.output.1) } == outcomes)
             #expect(run.output.hasPrefix(#"{"notice":"NOT VERIFIED","valid":false"#) == keys.isEmpty)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `prints a table, which marks what nobody verified`() throws {
-        let plain = try explain(GrantSample.e1, [])
+        let plain = try explain(GrantSample.e1, options: [])
         #expect(plain.output.hasPrefix("NOT VERIFIED: "))
         #expect(
             plain.output.contains(
@@ -65,35 +65,38 @@ import Testing
             )
         )
         #expect(plain.output.contains("Undecided at "))
-        let verified = try explain(GrantSample.e1, ["--keys", sample.keys] + GrantSample.live)
+        let verified = try explain(GrantSample.e1, options: ["--keys", sample.keys] + GrantSample.live)
         #expect(!verified.output.contains("NOT VERIFIED") && verified.output.contains("  catu      pass           {"))
-        let refused = try explain(GrantSample.e1, ["--keys", sample.keys, "--method", "PUT"] + GrantSample.live)
+        let refused = try explain(
+            GrantSample.e1,
+            options: ["--keys", sample.keys, "--method", "PUT"] + GrantSample.live
+        )
         #expect(refused.output.contains("  catm      fail           [\"GET\", \"HEAD\"]  grant_method_refused\n"))
         #expect(refused.output.contains("refused: grant_method_refused (catm) at "))
     }
 
     @Test func `tells nothing of a token that its keys did not make`() throws {
-        let forged = try GrantSample.changed { $0[40] ^= 1 }
-        let run = try explain(forged, ["--keys", sample.keys, "--json"])
+        let forged = try GrantSample.changedToken { $0[40] ^= 1 }
+        let run = try explain(forged, options: ["--keys", sample.keys, "--json"])
         #expect(run.status == 1)
         #expect(run.output.contains(#""code":"grant_signature_invalid""#) && run.output.contains(#""claims":[]"#))
         #expect(run.output.contains(#""issuer":null"#))
-        let unread = try explain("x", ["--json"])
+        let unread = try explain("x", options: ["--json"])
         #expect(unread.status == 1 && unread.output.contains(#""code":"grant_malformed""#))
     }
 
     @Test func `names what a store would tell, and what is not supported`() throws {
-        let run = try explain(try GrantSample.adding("a119013401"), ["--json"])
+        let run = try explain(try GrantSample.adding("a119013401"), options: ["--json"])
         #expect(run.output.contains(#""name":"catreplay","outcome":"not_evaluated","code":null,"fact":"store""#))
-        let other = try explain(try GrantSample.adding("a119013e820102"), ["--json"])
+        let other = try explain(try GrantSample.adding("a119013e820102"), options: ["--json"])
         #expect(other.status == 1)
         #expect(other.output.contains(#""name":"catgeoalt","outcome":"fail","code":"grant_claim_unsupported""#))
-        let unknown = try explain(try GrantSample.adding("a163616263f6"), ["--json"])
+        let unknown = try explain(try GrantSample.adding("a163616263f6"), options: ["--json"])
         #expect(unknown.output.contains(#""label":null,"name":"abc","outcome":"ignored""#))
     }
 
     @Test func `shows nothing that a terminal would obey`() throws {
-        let run = try explain(try GrantSample.adding("a1644a1b5b6d6441421b43"), [])
+        let run = try explain(try GrantSample.adding("a1644a1b5b6d6441421b43"), options: [])
         #expect(run.status == 0 && !run.output.contains("\u{1B}"), "\(run.output)")
     }
 }

@@ -44,10 +44,10 @@ import Testing
             let read = try KeySetReading(bytes, source: .published, binding: binding)
             #expect(read.keys.count == 1 && read.skipped.isEmpty)
         }
-        let shown = try keys(["--public"] + set)
-        let file = try folder.write("public.json", shown.output)
+        let output = try keys(["--public"] + set)
+        let file = try folder.write("public.json", contents: output.output)
         #expect(try CommandRun(verify + ["--keys", file], input: issued.output).status == 0)
-        #expect(!shown.output.contains("\"d\":"))
+        #expect(!output.output.contains("\"d\":"))
     }
 
     @Test func `writes what the gate's configuration takes`() throws {

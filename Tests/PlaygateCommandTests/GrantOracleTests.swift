@@ -17,7 +17,7 @@ struct `Grants of the command line, cwt and pycose` {
     private static func ask(_ request: [String: Any]) throws -> [String: Any] {
         let run = try CommandRun(
             python,
-            [repository + "/Tests/KeysTests/Oracles/cose.py"],
+            arguments: [repository + "/Tests/KeysTests/Oracles/cose.py"],
             input: [UInt8](try JSONSerialization.data(withJSONObject: request))
         )
         try #require(run.status == 0, "\(run.error)")

@@ -23,13 +23,13 @@ struct GrantSample: Sendable {
         folder = try TemporaryFolder()
         keys = try folder.write(
             "keys.json",
-            """
-            {"keys":[{"kty":"oct","kid":"pg-2026-11","alg":"HS256","k":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"},\
-            {"kty":"EC","crv":"P-256","kid":"pg-es-1","use":"sig","alg":"ES256",\
-            "x":"sP2VzTW_SP-lt1RhWXcn8ZJtmP3UKB1OGcrJ_2GXqpw","y":"r5heKMJthF5Vz_tlofuLy1BWACaL-s_zefEzrlgg4uU"}]}
-            """
+            contents: """
+                {"keys":[{"kty":"oct","kid":"pg-2026-11","alg":"HS256","k":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"},\
+                {"kty":"EC","crv":"P-256","kid":"pg-es-1","use":"sig","alg":"ES256",\
+                "x":"sP2VzTW_SP-lt1RhWXcn8ZJtmP3UKB1OGcrJ_2GXqpw","y":"r5heKMJthF5Vz_tlofuLy1BWACaL-s_zefEzrlgg4uU"}]}
+                """
         )
-        coseKeys = try folder.write("keys.cose", Self.bytes(Self.coseKeySet))
+        coseKeys = try folder.write("keys.cose", contents: Self.bytes(Self.coseKeySet))
     }
 
     static let coseKeySet =
@@ -60,11 +60,11 @@ struct GrantSample: Sendable {
     ]
 
     /// Verifies a token with the examples' keys, one second after the issue of E1 unless `options` have a time.
-    func verify(_ token: String, _ options: [String] = live) throws -> GrantAnswer {
+    func verify(_ token: String, options: [String] = live) throws -> GrantAnswer {
         let time = options.contains("--at") ? [] : ["--at", String(Self.issued + 1)]
         let keys = options.contains("--keys") ? [] : ["--keys", keys]
         let command = try GrantCommand.Verify.parse(keys + time + options)
-        return try command.answer(to: token, at: try #require(command.at).time)
+        return try command.check(token, at: try #require(command.at).time)
     }
 
     // MARK: Changed tokens
@@ -89,16 +89,16 @@ struct GrantSample: Sendable {
     }
 
     /// Returns a token whose envelope is E1's with a change.
-    static func changed(_ token: String = e1, _ change: (inout [UInt8]) -> Void) throws -> String {
+    static func changedToken(_ token: String = e1, change: (inout [UInt8]) -> Void) throws -> String {
         var bytes = try envelope(token)
         change(&bytes)
         return COSEText.encode(bytes)
     }
 
     /// Returns a token that is signed anew with E1's key, and whose payload is E1's with a change.
-    static func signed(
-        _ form: COSEForm = COSEForm(),
-        _ change: (inout [UInt8]) -> Void = { _ in }
+    static func signedToken(
+        form: COSEForm = COSEForm(),
+        change: (inout [UInt8]) -> Void = { _ in }
     ) throws -> String {
         var bytes = try payload(e1)
         change(&bytes)
@@ -109,7 +109,7 @@ struct GrantSample: Sendable {
 
     /// Returns a token with E1's claims and another one, a map of one entry in hexadecimal CBOR.
     static func adding(_ fragment: String) throws -> String {
-        try signed { payload in
+        try signedToken { payload in
             payload[0] += 1
             payload += bytes(fragment).dropFirst()
         }
@@ -118,9 +118,9 @@ struct GrantSample: Sendable {
     /// Returns a token with E1's claims, and another `catu`, in hexadecimal CBOR.
     static func withURI(_ value: String) throws -> String {
         let own = bytes("190138a201a1006b63646e2e6578616d706c6503a1016a2f6c6976652f746e742f")
-        return try signed { payload in
-            guard let place = payload.firstRange(of: own) else { return payload = [] }
-            payload.replaceSubrange(place, with: bytes("190138" + value))
+        return try signedToken { payload in
+            guard let range = payload.firstRange(of: own) else { return payload = [] }
+            payload.replaceSubrange(range, with: bytes("190138" + value))
         }
     }
 }

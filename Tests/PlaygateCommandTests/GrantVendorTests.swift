@@ -14,7 +14,7 @@ import VendorTokens
 
     private static func issue(_ options: [String], secret: String = hexadecimal) throws -> CommandRun {
         let folder = try TemporaryFolder()
-        let file = try folder.write("secret", secret + "\n")
+        let file = try folder.write("secret", contents: secret + "\n")
         return try CommandRun(
             ["grant", "issue", "--secret", file, "--scope", "/live/tnt/", "--at", "1925000120"] + options
         )
@@ -77,7 +77,7 @@ import VendorTokens
         let start = ["grant", "issue", "--format", "edgeauth", "--scope", "/live/tnt/", "--secret"]
         let none = try CommandRun(start + [folder.file("none"), "--json"])
         #expect(none.status == 2 && none.output.contains("input_unreadable"), "\(none.output)")
-        let text = try CommandRun(start + [folder.write("text", "not hexadecimal"), "--json"])
+        let text = try CommandRun(start + [folder.write("text", contents: "not hexadecimal"), "--json"])
         #expect(text.status == 2 && text.output.contains("grant_key_unusable"), "\(text.output)")
     }
 
@@ -103,7 +103,7 @@ import VendorTokens
 
     @Test func `are verified where edges of one's own have them`() throws {
         let folder = try TemporaryFolder()
-        let secret = try folder.write("secret", "playgate-example-of-thirty-two-b")
+        let secret = try folder.write("secret", contents: "playgate-example-of-thirty-two-b")
         let rows: [(format: String, settings: [String], more: [String])] = [
             ("secure-link", ["weak=true", "template={expires}{scope}{address}{secret}"], ["--client", "203.0.113.9"]),
             ("access-control", ["kid=key1", "subject=s"], []),
@@ -116,7 +116,7 @@ import VendorTokens
                 + row.more + ["--scope", "/live/tnt/"]
             let issued = try CommandRun(["grant", "issue", "--at", "1925000120"] + common)
             let line = try #require(issued.output.split(separator: "\n").first, "\(issued.error)")
-            let token = try folder.write("token", String(line.dropFirst("token    ".count)))
+            let token = try folder.write("token", contents: String(line.dropFirst("token    ".count)))
             func verify(_ more: [String]) throws -> CommandRun {
                 let scope = row.format == "secure-link" ? common : Array(common.dropLast(2))
                 return try CommandRun(["grant", "verify", "--token-file", token, "--json"] + scope + more)

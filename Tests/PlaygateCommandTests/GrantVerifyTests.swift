@@ -25,9 +25,9 @@ import Testing
 
         init(
             _ name: String,
-            _ code: String?,
-            _ options: [String] = GrantSample.live,
-            _ token: @escaping @Sendable () throws -> String = { GrantSample.e1 }
+            code: String?,
+            options: [String] = GrantSample.live,
+            token: @escaping @Sendable () throws -> String = { GrantSample.e1 }
         ) {
             testDescription = name
             self.code = code
@@ -38,159 +38,231 @@ import Testing
 
     /// The examples E1 to E3, with facts that they allow and refuse.
     static let examples: [Row] = [
-        Row("E1", nil), Row("E1 of its issuer", nil, GrantSample.live + ["--issuer", "playgate"]),
-        Row("E1 of another issuer", "grant_issuer_refused iss", GrantSample.live + ["--issuer", "other"]),
-        Row("E1 by HEAD", nil, GrantSample.live + ["--method", "HEAD"]),
-        Row("E1 by POST", "grant_method_refused catm", GrantSample.live + ["--method", "POST"]),
-        Row("E1 by get", "grant_method_refused catm", GrantSample.live + ["--method", "get"]),
-        Row("E1 in another folder", "grant_uri_mismatch catu", ["--url", "https://cdn.example/live/tbs/a"]),
-        Row("E1 beside its folder", "grant_uri_mismatch catu", ["--url", "https://cdn.example/live/tnt"]),
-        Row("E1 out of its folder", "grant_uri_mismatch catu", ["--url", "https://cdn.example/live/tnt/../tbs/a"]),
-        Row("E1 at another host", "grant_uri_mismatch catu", ["--url", "https://other.example/live/tnt/a"]),
-        Row("E1 at an unknown host", "grant_context_missing catu", ["--url", "/live/tnt/a"]),
-        Row("E1 with an encoded slash", nil, ["--url", "https://cdn.example/live/tnt/a%2Fb"]),
-        Row("E1 with encoded dots", "grant_uri_mismatch -", ["--url", "https://cdn.example/live/tnt/a%2F../b"]),
-        Row("E1 in capitals and with dots", nil, ["--url", "HTTPS://CDN.Example:443/live/x/../tnt/%61?b#c"]),
-        Row("E1 just before its end", nil, GrantSample.live + ["--at", "1925000419"]),
-        Row("E1 at its end", "grant_expired exp", GrantSample.live + ["--at", "1925000420"]),
-        Row("E1 before its start", "grant_not_yet_valid nbf", GrantSample.live + ["--at", "1925000119"]),
-        Row("E2", nil, GrantSample.vod) { GrantSample.e2 },
+        Row("E1", code: nil), Row("E1 of its issuer", code: nil, options: GrantSample.live + ["--issuer", "playgate"]),
+        Row(
+            "E1 of another issuer",
+            code: "grant_issuer_refused iss",
+            options: GrantSample.live + ["--issuer", "other"]
+        ),
+        Row("E1 by HEAD", code: nil, options: GrantSample.live + ["--method", "HEAD"]),
+        Row("E1 by POST", code: "grant_method_refused catm", options: GrantSample.live + ["--method", "POST"]),
+        Row("E1 by get", code: "grant_method_refused catm", options: GrantSample.live + ["--method", "get"]),
+        Row(
+            "E1 in another folder",
+            code: "grant_uri_mismatch catu",
+            options: ["--url", "https://cdn.example/live/tbs/a"]
+        ),
+        Row(
+            "E1 beside its folder",
+            code: "grant_uri_mismatch catu",
+            options: ["--url", "https://cdn.example/live/tnt"]
+        ),
+        Row(
+            "E1 out of its folder",
+            code: "grant_uri_mismatch catu",
+            options: ["--url", "https://cdn.example/live/tnt/../tbs/a"]
+        ),
+        Row(
+            "E1 at another host",
+            code: "grant_uri_mismatch catu",
+            options: ["--url", "https://other.example/live/tnt/a"]
+        ),
+        Row("E1 at an unknown host", code: "grant_context_missing catu", options: ["--url", "/live/tnt/a"]),
+        Row("E1 with an encoded slash", code: nil, options: ["--url", "https://cdn.example/live/tnt/a%2Fb"]),
+        Row(
+            "E1 with encoded dots",
+            code: "grant_uri_mismatch -",
+            options: ["--url", "https://cdn.example/live/tnt/a%2F../b"]
+        ),
+        Row(
+            "E1 in capitals and with dots",
+            code: nil,
+            options: ["--url", "HTTPS://CDN.Example:443/live/x/../tnt/%61?b#c"]
+        ),
+        Row("E1 just before its end", code: nil, options: GrantSample.live + ["--at", "1925000419"]),
+        Row("E1 at its end", code: "grant_expired exp", options: GrantSample.live + ["--at", "1925000420"]),
+        Row(
+            "E1 before its start",
+            code: "grant_not_yet_valid nbf",
+            options: GrantSample.live + ["--at", "1925000119"]
+        ),
+        Row("E2", code: nil, options: GrantSample.vod) { GrantSample.e2 },
         Row(
             "E2 of the other recipient",
-            nil,
-            ["--audience", "edge-2"] + GrantSample.vod[0..<2] + GrantSample.vod[4...]
+            code: nil,
+            options: ["--audience", "edge-2"] + GrantSample.vod[0..<2] + GrantSample.vod[4...]
         ) {
             GrantSample.e2
         },
-        Row("E2 of no recipient", "grant_audience_mismatch aud", Array(GrantSample.vod[0..<2])) { GrantSample.e2 },
-        Row("E2 of an unknown client", "grant_context_missing catnip", Array(GrantSample.vod[0..<4])) {
+        Row("E2 of no recipient", code: "grant_audience_mismatch aud", options: Array(GrantSample.vod[0..<2])) {
+            GrantSample.e2
+        },
+        Row("E2 of an unknown client", code: "grant_context_missing catnip", options: Array(GrantSample.vod[0..<4])) {
             GrantSample.e2
         },
         Row(
             "E2 of another client",
-            "grant_address_mismatch catnip",
-            GrantSample.vod[0..<4] + ["--client", "198.51.100.1", "--asn", "1"]
+            code: "grant_address_mismatch catnip",
+            options: GrantSample.vod[0..<4] + ["--client", "198.51.100.1", "--asn", "1"]
         ) {
             GrantSample.e2
         },
-        Row("E2 of its system", nil, GrantSample.vod[0..<4] + ["--client", "198.51.100.1", "--asn", "64500"]) {
+        Row(
+            "E2 of its system",
+            code: nil,
+            options: GrantSample.vod[0..<4] + ["--client", "198.51.100.1", "--asn", "64500"]
+        ) {
             GrantSample.e2
         },
-        Row("E2 of an IPv6 client", nil, GrantSample.vod[0..<4] + ["--client", "2001:db8:1::7"]) { GrantSample.e2 },
+        Row("E2 of an IPv6 client", code: nil, options: GrantSample.vod[0..<4] + ["--client", "2001:db8:1::7"]) {
+            GrantSample.e2
+        },
         Row(
             "E2 without TLS",
-            "grant_uri_mismatch catu",
-            ["--url", "http://cdn.example/vod/1234/a.m4s"] + GrantSample.vod[2...]
+            code: "grant_uri_mismatch catu",
+            options: ["--url", "http://cdn.example/vod/1234/a.m4s"] + GrantSample.vod[2...]
         ) {
             GrantSample.e2
         },
         Row(
             "E2 with another extension",
-            "grant_uri_mismatch catu",
-            ["--url", "https://c/vod/1234/a.ts"] + GrantSample.vod[2...]
+            code: "grant_uri_mismatch catu",
+            options: ["--url", "https://c/vod/1234/a.ts"] + GrantSample.vod[2...]
         ) {
             GrantSample.e2
         },
-        Row("E3", nil) { GrantSample.e3 },
+        Row("E3", code: nil) { GrantSample.e3 },
     ]
 
     /// What must be refused and accepted (the specification's lists), made from E1 and E2.
     static let changes: [Row] = [
-        Row("last character changed", "grant_signature_invalid -") { String(GrantSample.e1.dropLast()) + "g" },
-        Row("payload bit flipped", "grant_signature_invalid -") { try GrantSample.changed { $0[40] ^= 1 } },
-        Row("tag 17 to 18", "grant_algorithm_refused -") { try GrantSample.changed { $0[2] = 0xD2 } },
-        Row("algorithm 5 to 4", "grant_algorithm_refused -") { try GrantSample.changed { $0[7] = 4 } },
-        Row("algorithm 5 to -7", "grant_algorithm_refused -") { try GrantSample.changed { $0[7] = 0x26 } },
-        Row("kid in both headers", "grant_malformed -") {
-            try GrantSample.changed {
+        Row("last character changed", code: "grant_signature_invalid -") { String(GrantSample.e1.dropLast()) + "g" },
+        Row("payload bit flipped", code: "grant_signature_invalid -") { try GrantSample.changedToken { $0[40] ^= 1 } },
+        Row("tag 17 to 18", code: "grant_algorithm_refused -") { try GrantSample.changedToken { $0[2] = 0xD2 } },
+        Row("algorithm 5 to 4", code: "grant_algorithm_refused -") { try GrantSample.changedToken { $0[7] = 4 } },
+        Row("algorithm 5 to -7", code: "grant_algorithm_refused -") { try GrantSample.changedToken { $0[7] = 0x26 } },
+        Row("kid in both headers", code: "grant_malformed -") {
+            try GrantSample.changedToken {
                 $0.replaceSubrange(20...20, with: [0xA1, 0x04, 0x4A] + [UInt8]("pg-2026-11".utf8))
             }
         },
-        Row("expiry twice", "grant_malformed exp") {
-            try GrantSample.signed { $0.insert(contentsOf: [4, 0x1A, 0, 0, 0, 1], at: 11) }
+        Row("expiry twice", code: "grant_malformed exp") {
+            try GrantSample.signedToken { $0.insert(contentsOf: [4, 0x1A, 0, 0, 0, 1], at: 11) }
         },
-        Row("expiry not in shortest form", "grant_malformed exp") {
-            try GrantSample.signed { $0.replaceSubrange(12...12, with: [0x1B, 0, 0, 0, 0]) }
+        Row("expiry not in shortest form", code: "grant_malformed exp") {
+            try GrantSample.signedToken { $0.replaceSubrange(12...12, with: [0x1B, 0, 0, 0, 0]) }
         },
-        Row("expiry NaN", "grant_malformed exp") {
-            try GrantSample.signed { $0.replaceSubrange(12...16, with: [0xFA, 0x7F, 0xC0, 0, 0]) }
+        Row("expiry NaN", code: "grant_malformed exp") {
+            try GrantSample.signedToken { $0.replaceSubrange(12...16, with: [0xFA, 0x7F, 0xC0, 0, 0]) }
         },
-        Row("expiry NaN in 64 bits", "grant_malformed exp") {
-            try GrantSample.signed { $0.replaceSubrange(12...16, with: [0xFB, 0x7F, 0xF8, 0, 0, 0, 0, 0, 0]) }
+        Row("expiry NaN in 64 bits", code: "grant_malformed exp") {
+            try GrantSample.signedToken { $0.replaceSubrange(12...16, with: [0xFB, 0x7F, 0xF8, 0, 0, 0, 0, 0, 0]) }
         },
-        Row("version 2", "grant_version_unsupported catv") {
-            try GrantSample.signed { payload in
-                guard let place = payload.firstRange(of: GrantSample.bytes("19013601")) else { return }
-                payload[place.upperBound - 1] = 2
+        Row("version 2", code: "grant_version_unsupported catv") {
+            try GrantSample.signedToken { payload in
+                guard let range = payload.firstRange(of: GrantSample.bytes("19013601")) else { return }
+                payload[range.upperBound - 1] = 2
             }
         },
-        Row("empty catu", "grant_malformed catu") { try GrantSample.withURI("a0") },
-        Row("component 9", "grant_claim_unsupported catu") { try GrantSample.withURI("a109a1006161") },
-        Row("match 9", "grant_claim_unsupported catu") { try GrantSample.withURI("a103a1096178") },
-        Row("empty prefix", "grant_malformed catu") { try GrantSample.withURI("a103a10160") },
-        Row("catnip with tag 53", "grant_malformed catnip") { try GrantSample.adding("a119013781d83544cb007109") },
-        Row("claim 318", "grant_claim_unsupported catgeoalt") { try GrantSample.adding("a119013e820102") },
-        Row("17 nested arrays", "grant_too_large 9999") {
+        Row("empty catu", code: "grant_malformed catu") { try GrantSample.withURI("a0") },
+        Row("component 9", code: "grant_claim_unsupported catu") { try GrantSample.withURI("a109a1006161") },
+        Row("match 9", code: "grant_claim_unsupported catu") { try GrantSample.withURI("a103a1096178") },
+        Row("empty prefix", code: "grant_malformed catu") { try GrantSample.withURI("a103a10160") },
+        Row("catnip with tag 53", code: "grant_malformed catnip") {
+            try GrantSample.adding("a119013781d83544cb007109")
+        },
+        Row("claim 318", code: "grant_claim_unsupported catgeoalt") { try GrantSample.adding("a119013e820102") },
+        Row("17 nested arrays", code: "grant_too_large 9999") {
             try GrantSample.adding("a119270f" + String(repeating: "81", count: 16) + "00")
         },
-        Row("trailing byte", "grant_malformed -") { try GrantSample.changed { $0.append(0) } },
-        Row("plus for minus", "grant_malformed -") {
+        Row("trailing byte", code: "grant_malformed -") { try GrantSample.changedToken { $0.append(0) } },
+        Row("plus for minus", code: "grant_malformed -") {
             String(
                 decoding: GrantSample.e1.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "+") : $0 },
                 as: UTF8.self
             )
         },
-        Row("spare bits in the last character", "grant_malformed -", GrantSample.vod) {
+        Row("spare bits in the last character", code: "grant_malformed -", options: GrantSample.vod) {
             String(GrantSample.e2.dropLast()) + "B"
         },
-        Row("padding once instead of twice", "grant_malformed -", GrantSample.vod) { GrantSample.e2 + "=" },
-        Row("canonical padding", nil, GrantSample.vod) { GrantSample.e2 + "==" },
-        Row("without the CWT tag", nil) { try GrantSample.changed { $0.removeFirst(2) } },
-        Row("tag 17 in two bytes", nil) { try GrantSample.changed { $0.replaceSubrange(2...2, with: [0xD8, 0x11]) } },
-        Row("kid in the unprotected header alone", nil) { try GrantSample.signed(COSEForm(hasUnprotectedKeyID: true)) },
-        Row("unknown claim 9999", nil) { try GrantSample.adding("a119270f63616263") },
-        Row("expiry in floating point", nil) {
-            try GrantSample.signed { $0.replaceSubrange(12...16, with: [0xFB, 0x41, 0xDC, 0xAF, 0x4B, 0x39, 0, 0, 0]) }
+        Row("padding once instead of twice", code: "grant_malformed -", options: GrantSample.vod) {
+            GrantSample.e2 + "="
         },
-        Row("no issuer", "grant_issuer_refused iss") {
-            try GrantSample.signed { payload in
+        Row("canonical padding", code: nil, options: GrantSample.vod) { GrantSample.e2 + "==" },
+        Row("without the CWT tag", code: nil) { try GrantSample.changedToken { $0.removeFirst(2) } },
+        Row("tag 17 in two bytes", code: nil) {
+            try GrantSample.changedToken { $0.replaceSubrange(2...2, with: [0xD8, 0x11]) }
+        },
+        Row("kid in the unprotected header alone", code: nil) {
+            try GrantSample.signedToken(form: COSEForm(hasUnprotectedKeyID: true))
+        },
+        Row("unknown claim 9999", code: nil) { try GrantSample.adding("a119270f63616263") },
+        Row("expiry in floating point", code: nil) {
+            try GrantSample.signedToken {
+                $0.replaceSubrange(12...16, with: [0xFB, 0x41, 0xDC, 0xAF, 0x4B, 0x39, 0, 0, 0])
+            }
+        },
+        Row("no issuer", code: "grant_issuer_refused iss") {
+            try GrantSample.signedToken { payload in
                 payload[0] -= 1
                 payload.removeSubrange(1...10)
             }
         },
-        Row("nothing", "grant_malformed -") { "" },
+        Row("nothing", code: "grant_malformed -") { "" },
     ]
 
     /// The claims of the specification's fragments, with options that satisfy and violate them, and without.
     static let facts: [Row] = [
-        Row("header", nil, GrantSample.live + ["--header", "user-agent: ExamplePlayer/1"], header),
-        Row("another header", "grant_header_mismatch cath", GrantSample.live + ["--header", "User-Agent: X"], header),
-        Row("no header", "grant_context_missing cath", GrantSample.live, header),
-        Row("ALPN", nil, GrantSample.live + ["--alpn", "h2"]) {
+        Row(
+            "header",
+            code: nil,
+            options: GrantSample.live + ["--header", "user-agent: ExamplePlayer/1"],
+            token: header
+        ),
+        Row(
+            "another header",
+            code: "grant_header_mismatch cath",
+            options: GrantSample.live + ["--header", "User-Agent: X"],
+            token: header
+        ),
+        Row("no header", code: "grant_context_missing cath", options: GrantSample.live, token: header),
+        Row("ALPN", code: nil, options: GrantSample.live + ["--alpn", "h2"]) {
             try GrantSample.adding("a119013a8242683248687474702f312e31")
         },
-        Row("another ALPN", "grant_tls_mismatch catalpn", GrantSample.live + ["--alpn", "none"]) {
+        Row("another ALPN", code: "grant_tls_mismatch catalpn", options: GrantSample.live + ["--alpn", "none"]) {
             try GrantSample.adding("a119013a8242683248687474702f312e31")
         },
-        Row("country", nil, GrantSample.live + ["--country", "US"]) {
+        Row("country", code: nil, options: GrantSample.live + ["--country", "US"]) {
             try GrantSample.adding("a119013c826255536555532d4341")
         },
-        Row("another country", "grant_location_mismatch catgeoiso3166", GrantSample.live + ["--country", "CA"]) {
+        Row(
+            "another country",
+            code: "grant_location_mismatch catgeoiso3166",
+            options: GrantSample.live + ["--country", "CA"]
+        ) {
             try GrantSample.adding("a119013c826255536555532d4341")
         },
-        Row("digest of the path", nil, ["--url", "https://cdn.example/a.m3u8"]) {
+        Row("digest of the path", code: nil, options: ["--url", "https://cdn.example/a.m3u8"]) {
             try GrantSample.withURI("a103a1205820a47ee269802183c79e47536c55b240364462bdbc1b4b44f2a24c2004bb5c3998")
         },
-        Row("pattern", nil, ["--url", "https://cdn.example/live/a/12.ts"]) {
+        Row("pattern", code: nil, options: ["--url", "https://cdn.example/live/a/12.ts"]) {
             try GrantSample.withURI("a103a1048178185e2f6c6976652f28617c62292f5b302d395d2b5c2e747324")
         },
-        Row("geohash", nil, GrantSample.live + ["--position", "48.669,-4.329"]) {
+        Row("geohash", code: nil, options: GrantSample.live + ["--position", "48.669,-4.329"]) {
             try GrantSample.adding("a119011a626762")
         },
-        Row("another geohash", "grant_location_mismatch geohash", GrantSample.live + ["--position", "0,0"]) {
+        Row(
+            "another geohash",
+            code: "grant_location_mismatch geohash",
+            options: GrantSample.live + ["--position", "0,0"]
+        ) {
             try GrantSample.adding("a119011a626762")
         },
-        Row("possession without a proof", "grant_proof_missing cnf", GrantSample.live + ["--header", "A: b"]) {
+        Row(
+            "possession without a proof",
+            code: "grant_proof_missing cnf",
+            options: GrantSample.live + ["--header", "A: b"]
+        ) {
             try GrantSample.adding("a108a11901435820fd6f8d4be621e68e1ab89f91bc20ec5d34c7adb3cb962ca5b14d7512d8a4714d")
         },
     ]
@@ -200,7 +272,7 @@ import Testing
 
     @Test(arguments: examples + changes + facts)
     func `judges`(row: Row) throws {
-        let answer = try sample.verify(try row.token(), row.options)
+        let answer = try sample.verify(try row.token(), options: row.options)
         let verdict = answer.refusal.map { "\($0.code.rawValue) \($0.claim?.description ?? "-")" }
         #expect(verdict == row.code)
         #expect(answer.isValid == (row.code == nil))
@@ -212,7 +284,9 @@ import Testing
         try #require(made.status == 0, "\(made.error)")
         let info = try TokenKey.publicKeyInfo(pem: try folder.bytes("es256.pem"))
         let token = try GrantSample.adding("a119013f58\(String(info.count, radix: 16))" + info.hexadecimal)
-        #expect(try sample.verify(token, GrantSample.live + ["--client-key", folder.file("es256.pem")]).isValid)
+        #expect(
+            try sample.verify(token, options: GrantSample.live + ["--client-key", folder.file("es256.pem")]).isValid
+        )
         #expect(try sample.verify(token).refusal?.code == .contextMissing)
     }
 
@@ -254,7 +328,7 @@ import Testing
     }
 
     @Test func `takes tokens and key sets from files too, in either notation`() throws {
-        let token = try sample.folder.write("e2", GrantSample.e2 + "\r\n")
+        let token = try sample.folder.write("e2", contents: GrantSample.e2 + "\r\n")
         for keys in [sample.keys, sample.coseKeys] {
             let run = try CommandRun(
                 ["grant", "verify", "--keys", keys, "--at", "1925000121", "--token-file", token] + GrantSample.vod
@@ -285,10 +359,13 @@ import Testing
         let secret = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
         let rows = [
             ("/nowhere", "input_unreadable"),
-            (try sample.folder.write("bad", "{\"keys\":1,\"k\":\"\(secret)\"}"), "key_set_malformed"),
-            (try sample.folder.write("none", "{\"keys\":[]}"), "no_usable_key"),
-            (try sample.folder.write("short", "{\"keys\":[{\"kty\":\"oct\",\"k\":\"AAECAwQF\"}]}"), "no_usable_key"),
-            (try sample.folder.write("pem", "-----BEGIN PRIVATE KEY-----\n\(secret)\n"), "key_set_malformed"),
+            (try sample.folder.write("bad", contents: "{\"keys\":1,\"k\":\"\(secret)\"}"), "key_set_malformed"),
+            (try sample.folder.write("none", contents: "{\"keys\":[]}"), "no_usable_key"),
+            (
+                try sample.folder.write("short", contents: "{\"keys\":[{\"kty\":\"oct\",\"k\":\"AAECAwQF\"}]}"),
+                "no_usable_key"
+            ),
+            (try sample.folder.write("pem", contents: "-----BEGIN PRIVATE KEY-----\n\(secret)\n"), "key_set_malformed"),
         ]
         for (file, code) in rows {
             let run = try CommandRun(
@@ -312,7 +389,7 @@ import Testing
     }
 
     @Test func `verifies a token a line`() throws {
-        let other = try GrantSample.signed { $0[3] = UInt8(ascii: "q") }
+        let other = try GrantSample.signedToken { $0[3] = UInt8(ascii: "q") }
         let lines = [
             (GrantSample.e1, "null"), ("x", "grant_malformed"), ("y", "grant_malformed"), (other + "\r", "null"),
             ("\(GrantSample.e1)\thttps://cdn.example/live/tbs/a", "grant_uri_mismatch"),

@@ -17,7 +17,7 @@ struct `The commands for tokens in JWS form` {
         let programs = URL(fileURLWithPath: Program.built("playgate")).deletingLastPathComponent().path
         let run = try CommandRun(
             "/usr/bin/env",
-            ["-C", folder.path, "bash", "-ec", "PATH=\(programs):$PATH\n" + commands + "cat token.jws"]
+            arguments: ["-C", folder.path, "bash", "-ec", "PATH=\(programs):$PATH\n" + commands + "cat token.jws"]
         )
         #expect(run.status == 0, "\(run.error)")
         #expect(run.output.contains("VALID_TOKEN"))

@@ -77,7 +77,10 @@ import Testing
         let folder = try TemporaryFolder()
         let binding = KeyBinding(issuer: "", format: .cat)
         let jwk = try #require(try TokenKey.generate(.es256, id: KeyID("old"), binding: binding).jwk)
-        try folder.write("keys.json", KeyRingFile.text([jwk.with("signUntil", Timestamp(secondsSince1970: 5))]))
+        try folder.write(
+            "keys.json",
+            contents: KeyRingFile.text([jwk.with("signUntil", time: Timestamp(secondsSince1970: 5))])
+        )
         #expect(try run("rotate", folder.path, "--at", "10").status == 2)
         #expect(try run("rotate", folder.path, "--at", "10", "--algorithm", "Ed25519", "--kid", "new").status == 0)
         let listed = try run("list", folder.path, "--at", "10").output
@@ -87,7 +90,7 @@ import Testing
     @Test(arguments: ["", "{}", "{\"keys\":[]}", "{\"keys\":[{\"kty\":\"oct\",\"k\":\"AAAA\",\"kid\":\"a\"}]}", "PEM"])
     func `takes no other file`(text: String) throws {
         let folder = try TemporaryFolder()
-        try folder.write("keys.json", text)
+        try folder.write("keys.json", contents: text)
         for command in ["list", "rotate", "export"] {
             let refused = try run(command, folder.path)
             #expect(refused.status == 2 && refused.error.contains("keys.json"), "\(refused.error)")
@@ -101,7 +104,7 @@ import Testing
     func `takes no times that are none`(file: String, member: String) throws {
         let folder = try TemporaryFolder()
         let secret = Base64.encodeURLSafe([UInt8](0..<32))
-        try folder.write(file, "{\"keys\":[{\"kty\":\"oct\",\"k\":\"\(secret)\",\"kid\":\"a\",\(member)}]}")
+        try folder.write(file, contents: "{\"keys\":[{\"kty\":\"oct\",\"k\":\"\(secret)\",\"kid\":\"a\",\(member)}]}")
         #expect(try run("list", folder.path).error.contains("is not a number of seconds"))
     }
 
@@ -134,8 +137,8 @@ import Testing
         for format in ["nginx", "akamai", "ats"] {
             #expect(try run("export", pair.path, "--format", format, "--out", pair.file("x")).status == 2)
         }
-        let shown = try run("export", pair.path).output
-        #expect(shown.hasPrefix("{\"keys\":[{\"kty\":\"OKP\"") && !shown.contains("\"d\""))
+        let output = try run("export", pair.path).output
+        #expect(output.hasPrefix("{\"keys\":[{\"kty\":\"OKP\"") && !output.contains("\"d\""))
     }
 
     @Test func `makes what a gate takes, also after a rotation`() throws {
@@ -145,14 +148,14 @@ import Testing
         _ = try run("development", "--out", folder.file("issuer"))
         let file = try folder.write(
             "gate.yaml",
-            """
-            requestor: REF30
-            trust: { keys: [{ file: issuer/signer.pem }] }
-            catalogue: { entries: [{ path: /a/, resource: TNT, use: grant, grant: live }] }
-            api: { open: true }
-            edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
-            \(lines)  profiles: { live: { issuer: playgate, key: playgate } }
-            """
+            contents: """
+                requestor: REF30
+                trust: { keys: [{ file: issuer/signer.pem }] }
+                catalogue: { entries: [{ path: /a/, resource: TNT, use: grant, grant: live }] }
+                api: { open: true }
+                edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
+                \(lines)  profiles: { live: { issuer: playgate, key: playgate } }
+                """
         )
         #expect(try GateServer(configurationFile: file).summary.warnings.isEmpty)
         #expect(try run("rotate", folder.file("keys")).status == 0)

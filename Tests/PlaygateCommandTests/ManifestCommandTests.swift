@@ -14,28 +14,28 @@ import Testing
         <MPD xmlns="urn:mpeg:dash:schema:mpd:2011"><BaseURL>https://cdn.example/vod/</BaseURL></MPD>
         """
 
-    private func rewrite(_ arguments: [String], _ input: String = playlist) throws -> CommandRun {
+    private func rewrite(with arguments: [String], input: String = playlist) throws -> CommandRun {
         try CommandRun(["manifest", "rewrite", "-"] + arguments, input: input)
     }
 
     @Test func `rewrites playlists and MPDs by their first bytes`() throws {
-        let playlist = try rewrite(Self.rules)
+        let playlist = try rewrite(with: Self.rules)
         #expect(playlist.status == 0, "\(playlist.error)")
         #expect(playlist.output == "#EXTM3U\n/~cat=NEW/live/tnt/seg1.ts\nhttps://keys.example/k\n")
-        let mpd = try rewrite(Self.rules, Self.mpd)
+        let mpd = try rewrite(with: Self.rules, input: Self.mpd)
         #expect(mpd.status == 0, "\(mpd.error)")
         #expect(mpd.output == Self.mpd.replacing("/vod/", with: "/~cat=NEW/vod/"))
     }
 
     @Test func `takes the place of the grant, its name and the hosts`() throws {
         let hosts = ["--host", "keys.example", "--host", "cdn.example:8443"]
-        #expect(try rewrite(Self.rules + hosts).output == "#EXTM3U\nseg1.ts\nhttps://keys.example/~cat=NEW/k\n")
+        #expect(try rewrite(with: Self.rules + hosts).output == "#EXTM3U\nseg1.ts\nhttps://keys.example/~cat=NEW/k\n")
         #expect(
-            try rewrite(Self.rules + ["--mode", "query", "--name", "token"]).output
+            try rewrite(with: Self.rules + ["--mode", "query", "--name", "token"]).output
                 == "#EXTM3U\nseg1.ts?token=NEW\nhttps://keys.example/k\n"
         )
         #expect(
-            try rewrite(Self.rules + ["--name", "t="]).output
+            try rewrite(with: Self.rules + ["--name", "t="]).output
                 == "#EXTM3U\n/t=NEW/live/tnt/seg1.ts\nhttps://keys.example/k\n"
         )
     }
@@ -53,12 +53,12 @@ import Testing
 
     @Test func `prints nothing of a refused manifest but the reason`() throws {
         let input = "#EXTM3U\n" + String(repeating: "#EXTINF:6,\nseg1.ts\n", count: 50_000) + "a\\b\n"
-        let run = try rewrite(Self.rules, input)
+        let run = try rewrite(with: Self.rules, input: input)
         #expect(run.status == 1)
         #expect(run.output.isEmpty)
         #expect(run.error.contains("line 100002: ") && run.error.contains("[manifest_reference_invalid]"))
         #expect(!run.error.contains("NEW"))
-        let json = try rewrite(Self.rules + ["--json"], "#EXTM3U\na\\b\n")
+        let json = try rewrite(with: Self.rules + ["--json"], input: "#EXTM3U\na\\b\n")
         #expect(json.status == 1)
         #expect(json.output.hasPrefix("{\"error\":\"manifest_reference_invalid\",\"line\":2,\"message\":"))
     }
@@ -71,7 +71,7 @@ import Testing
     ]
 
     @Test(arguments: refused) func `refuses with a code`(options: [String], input: String, code: String) throws {
-        let run = try rewrite(Self.rules + options, input)
+        let run = try rewrite(with: Self.rules + options, input: input)
         #expect(run.status == 1)
         #expect(run.error.contains("[\(code)]"), "\(run.error)")
     }
@@ -88,7 +88,7 @@ import Testing
     ]
 
     @Test(arguments: failures) func `says why it cannot run`(options: [String], status: Int32, text: String) throws {
-        let run = try rewrite(options + ["--json"])
+        let run = try rewrite(with: options + ["--json"])
         #expect(run.status == status)
         #expect((run.output + run.error).contains(text), "\(run.output)\(run.error)")
     }

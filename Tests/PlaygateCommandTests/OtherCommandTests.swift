@@ -31,7 +31,7 @@ import Testing
     @Test func `has a twin in plain openssl`() throws {
         let program = repository + "/certs/new-keys"
         let folder = try TemporaryFolder()
-        let script = try CommandRun(program, [folder.path])
+        let script = try CommandRun(program, arguments: [folder.path])
         try #require(script.status == 0, "\(script.error)")
         let token = try CommandRun(["mint", "--key", folder.file("signer.key"), "--requestor", "R", "--resource", "T"])
         let verified = try CommandRun(
@@ -42,7 +42,7 @@ import Testing
             input: token.output
         )
         #expect(verified.status == 0, "\(verified.output) \(verified.error)")
-        #expect(try CommandRun(program, [folder.path]).status == 2)
+        #expect(try CommandRun(program, arguments: [folder.path]).status == 2)
     }
 }
 
@@ -132,11 +132,11 @@ import Testing
         ])
         #expect(built.status == 0)
         let folder = try TemporaryFolder()
-        let file = try folder.write("fragment", built.output)
-        let shown = try CommandRun(["resource", "show", "@" + file])
-        #expect(shown.output.contains("channel    A & B\n"))
-        #expect(shown.output.contains("title      <1>\n"))
-        #expect(shown.output.contains("rating     TV-PG (urn:v-chip)\n"))
+        let file = try folder.write("fragment", contents: built.output)
+        let output = try CommandRun(["resource", "show", "@" + file])
+        #expect(output.output.contains("channel    A & B\n"))
+        #expect(output.output.contains("title      <1>\n"))
+        #expect(output.output.contains("rating     TV-PG (urn:v-chip)\n"))
         #expect(try CommandRun(["resource", "match", "@" + file, String(built.output.dropLast())]).status == 0)
         #expect(try CommandRun(["resource", "build", "--channel", ""]).status == 2)
         #expect(try CommandRun(["resource", "build", "--channel", "A", "--rating", "nonsense"]).status == 64)

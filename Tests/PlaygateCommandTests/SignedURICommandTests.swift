@@ -18,7 +18,7 @@ import Testing
         folder = try TemporaryFolder()
         encryption = try folder.write(
             "enc.json",
-            #"{"keys":[{"kty":"oct","use":"enc","kid":"e","alg":"A128KW","k":"AAECAwQFBgcICQoLDA0ODw"}]}"#
+            contents: #"{"keys":[{"kty":"oct","use":"enc","kid":"e","alg":"A128KW","k":"AAECAwQFBgcICQoLDA0ODw"}]}"#
         )
     }
 
@@ -30,7 +30,7 @@ import Testing
 
     private func grant(
         _ command: String,
-        _ options: [String],
+        options: [String],
         at seconds: Int64 = 0,
         input: String = ""
     ) throws -> CommandRun {
@@ -40,7 +40,7 @@ import Testing
     }
 
     private func issue(_ options: [String]) throws -> CommandRun {
-        try grant("issue", ["--kid", "pg-2026-11", "--issuer", "playgate"] + options)
+        try grant("issue", options: ["--kid", "pg-2026-11", "--issuer", "playgate"] + options)
     }
 
     @Test func `issue the specification's example`() throws {
@@ -61,7 +61,7 @@ import Testing
             (url, ["--issuer", "other"], 1, #""code":"grant_issuer_refused","claim":"iss""#),
         ]
         for (url, options, status, text) in rows {
-            let run = try grant("verify", ["--url", url, "--json"] + options, at: 1, input: Self.example)
+            let run = try grant("verify", options: ["--url", url, "--json"] + options, at: 1, input: Self.example)
             #expect(run.status == status && run.output.contains(text), "\(options): \(run.output)\(run.error)")
         }
     }
@@ -69,13 +69,19 @@ import Testing
     @Test func `cut the token out of the URL, the first good one of several`() throws {
         let good = "https://cdn.example/live/tnt/a.ts?URISigningPackage=\(Self.example)"
         let options = ["--audience", "edge-1"]
-        #expect(try grant("verify", ["--url", good] + options, at: 1).status == 0)
-        #expect(try grant("verify", ["--url", good + "&URISigningPackage=a.b.c"] + options, at: 1).status == 0)
+        #expect(try grant("verify", options: ["--url", good] + options, at: 1).status == 0)
+        #expect(
+            try grant("verify", options: ["--url", good + "&URISigningPackage=a.b.c"] + options, at: 1).status == 0
+        )
         let path = "https://cdn.example/live/tnt;URISigningPackage=a.b.c/a.ts?x=1&URISigningPackage=\(Self.example)"
-        #expect(try grant("verify", ["--url", path] + options, at: 1).status == 0)
+        #expect(try grant("verify", options: ["--url", path] + options, at: 1).status == 0)
         let other = good.replacing("URISigningPackage", with: "tok")
-        #expect(try grant("verify", ["--url", other, "--attribute", "tok"] + options, at: 1).status == 0)
-        let bad = try grant("verify", ["--url", "https://cdn.example/a?URISigningPackage=a.b.c", "--json"], at: 1)
+        #expect(try grant("verify", options: ["--url", other, "--attribute", "tok"] + options, at: 1).status == 0)
+        let bad = try grant(
+            "verify",
+            options: ["--url", "https://cdn.example/a?URISigningPackage=a.b.c", "--json"],
+            at: 1
+        )
         #expect(bad.status == 1 && bad.output.contains("grant_malformed"))
     }
 
@@ -84,8 +90,8 @@ import Testing
             "https://cdn.example/live/tnt/a.ts?URISigningPackage=\(Self.example)",
             "\(Self.example)\thttps://cdn.example/live/x", "https://cdn.example/live/tnt/a.ts?URISigningPackage=a.b.c",
         ]
-        let file = try folder.write("batch.txt", lines.joined(separator: "\n") + "\n")
-        let run = try grant("verify", ["--batch", file, "--audience", "edge-1"], at: 1)
+        let file = try folder.write("batch.txt", contents: lines.joined(separator: "\n") + "\n")
+        let run = try grant("verify", options: ["--batch", file, "--audience", "edge-1"], at: 1)
         let codes = run.output.split(separator: "\n").map { $0.prefix(60) }
         #expect(run.status == 1 && codes.count == 3, "\(run.error)")
         #expect(codes.first?.hasPrefix(#"{"line":1,"valid":true"#) == true)
@@ -100,7 +106,12 @@ import Testing
         ])
         let token = String(run.output.dropLast())
         let url = ["--url", "https://cdn.example/vod/a.mp4", "--json"]
-        let good = try grant("verify", url + ["--client", "203.0.113.9", "--decrypt", encryption], at: 1, input: token)
+        let good = try grant(
+            "verify",
+            options: url + ["--client", "203.0.113.9", "--decrypt", encryption],
+            at: 1,
+            input: token
+        )
         #expect(
             good.status == 0 && good.output.contains(#""assumed":["first_use_of_url"]"#),
             "\(good.output)\(good.error)"
@@ -109,7 +120,7 @@ import Testing
             ["--client", "203.0.113.8", "--decrypt", encryption], ["--client", "203.0.113.9"],
             ["--decrypt", encryption],
         ] {
-            let bad = try grant("verify", url + options, at: 1, input: token)
+            let bad = try grant("verify", options: url + options, at: 1, input: token)
             #expect(bad.status == 1 && bad.output.contains(#""code":"grant_address_mismatch","claim":"cdniip""#))
         }
     }
@@ -120,13 +131,13 @@ import Testing
         #expect(bare.split(separator: ".").count == 2)
         let header = String(Self.example.prefix { $0 != "." })
         let url = ["--url", "https://cdn.example/live/tnt/a"]
-        #expect(try grant("verify", url + ["--jwt-header", header], at: 1, input: bare).status == 0)
-        #expect(try grant("verify", url, at: 1, input: bare).status == 1)
+        #expect(try grant("verify", options: url + ["--jwt-header", header], at: 1, input: bare).status == 0)
+        #expect(try grant("verify", options: url, at: 1, input: bare).status == 1)
 
-        #expect(try grant("renew", [], at: 200, input: Self.example).status == 1)
-        let renewed = try grant("renew", ["--maximum-session", "1h", "--json"], at: 200, input: Self.example)
+        #expect(try grant("renew", options: [], at: 200, input: Self.example).status == 1)
+        let renewed = try grant("renew", options: ["--maximum-session", "1h", "--json"], at: 200, input: Self.example)
         #expect(renewed.status == 0 && renewed.output.contains(#""expires":1925000620000"#), "\(renewed.output)")
-        #expect(try grant("renew", ["--maximum-session", "1h"], at: 300, input: Self.example).status == 1)
+        #expect(try grant("renew", options: ["--maximum-session", "1h"], at: 300, input: Self.example).status == 1)
     }
 
     @Test(arguments: [
@@ -137,11 +148,15 @@ import Testing
         let options = ["--host", "cdn.example", "--scope", "/live/tnt/", "--session", "1h", "--renew", way]
         let url = "https://cdn.example/live/tnt/a.m3u8?x=1"
         let signed = String(try issue(options + ["--sign", url]).output.dropLast())
-        let run = try grant("renew", ["--url", signed], at: 200)
+        let run = try grant("renew", options: ["--url", signed], at: 200)
         #expect(run.status == 0 && run.output.hasPrefix(start), "\(run.output)\(run.error)")
         #expect(!run.output.contains(signed.suffix(43)), "the old token is gone")
-        #expect(try grant("renew", ["--url", signed], at: 10).status == 1)
-        let short = try grant("renew", ["--url", signed.replacing("/live/tnt/a.m3u8", with: "/a"), "--json"], at: 200)
+        #expect(try grant("renew", options: ["--url", signed], at: 10).status == 1)
+        let short = try grant(
+            "renew",
+            options: ["--url", signed.replacing("/live/tnt/a.m3u8", with: "/a"), "--json"],
+            at: 200
+        )
         #expect((short.status == 0) == (way == "query"), "\(short.output)")
         let cat = try CommandRun(["grant", "renew", "--keys", sample.keys, "--url", url])
         #expect(cat.status == 64)
@@ -160,7 +175,7 @@ import Testing
             let time = ["--at", String(GrantSample.issued + seconds), "--signing-keys", keys, "--kid", "dcdn-1"]
             return try CommandRun(start + time + ["--as", "ucdn", "--to", target])
         }
-        func code(_ token: String, _ url: String) throws -> Int32 {
+        func code(for token: String, at url: String) throws -> Int32 {
             let time = String(GrantSample.issued + 1)
             let start = [
                 "grant", "verify", "--format", "uri-signing", "--keys", keys, "--issuer", "ucdn", "--at", time,
@@ -172,9 +187,12 @@ import Testing
             let start = "https://dcdn.example\(target)?URISigningPackage="
             try #require(run.status == 0 && run.output.hasPrefix(start), "\(run.output)\(run.error)")
             let token = String(run.output.dropFirst(start.count).dropLast())
-            #expect(try code(token, "https://dcdn.example\(target)") == 0)
-            #expect(try code(token, "https://dcdn.example/live/tnt/b.ts") == (opensFolder ? 0 : 1), "\(target)")
-            #expect(try code(token, "https://cdn.example\(target)") == 1)
+            #expect(try code(for: token, at: "https://dcdn.example\(target)") == 0)
+            #expect(
+                try code(for: token, at: "https://dcdn.example/live/tnt/b.ts") == (opensFolder ? 0 : 1),
+                "\(target)"
+            )
+            #expect(try code(for: token, at: "https://cdn.example\(target)") == 1)
         }
         let down = try redirect("http://dcdn.example/live/tnt/a.m3u8")
         #expect(down.status == 2 && down.output.isEmpty && down.error.contains("https to http"), "\(down.error)")
@@ -193,12 +211,12 @@ import Testing
         let key = try TokenKey(secret: [UInt8](0...31), id: KeyID("pg-2026-11"), binding: binding)
         let token = try key.signJWS([UInt8](payload.utf8))
         let url = ["--url", "https://cdn.example/a", "--json"]
-        let strict = try grant("verify", url + ["--issuer", "playgate"], at: 1, input: token)
+        let strict = try grant("verify", options: url + ["--issuer", "playgate"], at: 1, input: token)
         #expect(strict.status == 1 && strict.output.contains(code), "\(strict.output)")
         let lenient = url + ["--optional", claim]
-        let run = try grant("verify", lenient + ["--issuer", "playgate"], at: 1, input: token)
+        let run = try grant("verify", options: lenient + ["--issuer", "playgate"], at: 1, input: token)
         #expect(run.status == 0, "\(run.output)\(run.error)")
-        if claim == "iss" { #expect(try grant("verify", lenient, at: 1, input: token).status == 64) }
+        if claim == "iss" { #expect(try grant("verify", options: lenient, at: 1, input: token).status == 64) }
     }
 
     @Test(arguments: ["HS384", "HS512", "ES384", "ES512", "EdDSA", "PS256", "RS256"])

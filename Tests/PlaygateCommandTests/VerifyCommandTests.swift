@@ -89,7 +89,7 @@ import Testing
     @Test func `takes the token from a file and from the command line too`() throws {
         let folder = try TemporaryFolder()
         let token = try keys.token()
-        let file = try folder.write("token", token + "\r\n")
+        let file = try folder.write("token", contents: token + "\r\n")
         #expect(try CommandRun(keys.verify(["--resource", "TNT", "--token-file", file])).status == 0)
         #expect(try CommandRun(keys.verify(["--resource", "TNT", token])).status == 0)
         #expect(try CommandRun(keys.verify(["--resource", "TNT", "-"]), input: token).status == 0)
@@ -108,9 +108,9 @@ import Testing
         let folder = try TemporaryFolder()
         let rows = [
             (keys.key, "private key"), (folder.file("missing.pem"), "cannot be opened"),
-            (try folder.write("empty.pem", ""), "no PEM block"),
+            (try folder.write("empty.pem", contents: ""), "no PEM block"),
             (
-                try folder.write("bad.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+                try folder.write("bad.pem", contents: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
                 "cannot be read"
             ),
         ]

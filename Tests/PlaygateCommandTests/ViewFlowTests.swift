@@ -73,7 +73,7 @@ import Testing
                     ["v1", "v2"].flatMap { interface in
                         (0..<2).map { copy in
                             let name = "\(round)-\(interface)-\(copy)"
-                            return Self.run(flow, interface, storage: stage.folder.file(name), stage)
+                            return Self.run(of: flow, interface: interface, storage: stage.folder.file(name), on: stage)
                         }
                     }
                 }
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    private static func run(_ flow: Flow, _ interface: String, storage: String, _ stage: ViewStage) -> Run {
+    private static func run(of flow: Flow, interface: String, storage: String, on stage: ViewStage) -> Run {
         let options = flow.options.flatMap { $0 == "--storage" ? [$0, storage] : [$0] }
         let login = ViewStage.login("alice", at: flow.provider) + ["--interface", interface] + options
         return Run(flow: flow, login: login, playback: stage.play(flow.media) + ["--print-token"])

@@ -22,29 +22,29 @@ final class ViewStage: Sendable {
         let configuration = edit(try CommandRun(["config"], of: "playgate-sandbox").output)
         let sandbox = try Program(
             Program.built("playgate-sandbox"),
-            [
+            arguments: [
                 "serve", "--keys", folder.file("keys"), "--listen", "127.0.0.1:0", "--config",
-                try folder.write("sandbox.yaml", configuration),
+                try folder.write("sandbox.yaml", contents: configuration),
             ],
             log: folder.file("sandbox.log")
         )
         try folder.write(
             "gate.yaml",
-            """
-            requestor: REF30
-            trust: { keys: [{ file: keys/signer.pem }] }
-            catalogue:
-              entries:
-                - { media: tnt-live, resource: TNT }
-                - { media: tbs-live, resource: TBS }
-                - { media: trailer, protected: false }
-            api: { listen: "127.0.0.1:0", open: true }
-            admin: { listen: "unix:\(folder.file("admin.sock"))" }
-            """
+            contents: """
+                requestor: REF30
+                trust: { keys: [{ file: keys/signer.pem }] }
+                catalogue:
+                  entries:
+                    - { media: tnt-live, resource: TNT }
+                    - { media: tbs-live, resource: TBS }
+                    - { media: trailer, protected: false }
+                api: { listen: "127.0.0.1:0", open: true }
+                admin: { listen: "unix:\(folder.file("admin.sock"))" }
+                """
         )
         let gate = try Program(
             Program.built("playgate"),
-            ["serve", "--config", folder.file("gate.yaml")],
+            arguments: ["serve", "--config", folder.file("gate.yaml")],
             log: folder.file("gate.log")
         )
         programs = [sandbox, gate]
@@ -75,7 +75,7 @@ final class ViewStage: Sendable {
     /// Sets switches of the sandbox.
     func control(_ json: String) throws {
         let address = String(service.dropFirst("http://".count))
-        let answer = try HTTPConnection(address).request("POST", "/sandbox/control", body: json, host: address)
+        let answer = try HTTPConnection(address).request("POST", path: "/sandbox/control", body: json, host: address)
         try #require(answer.status == 204, "\(answer.body)")
     }
 }

@@ -69,15 +69,15 @@ extension StoreKind {
     func `gives a viewer as many streams as the limit, over all who share it`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
             let now = self.now
-            #expect(try await first.take(self.lease(1), at: now) == .taken)
-            #expect(try await second.take(self.lease(2), at: now) == .taken)
-            #expect(try await first.take(self.lease(3), at: now) == .limitReached(current: 2))
-            #expect(try await second.take(self.lease(1), at: now) == .renewed)
-            #expect(try await first.take(self.lease(3, viewer: 1), at: now) == .taken)
+            #expect(try await first.acquire(self.lease(1), at: now) == .taken)
+            #expect(try await second.acquire(self.lease(2), at: now) == .taken)
+            #expect(try await first.acquire(self.lease(3), at: now) == .limitReached(current: 2))
+            #expect(try await second.acquire(self.lease(1), at: now) == .renewed)
+            #expect(try await first.acquire(self.lease(3, viewer: 1), at: now) == .taken)
             // A lower limit ends no stream, and a higher one admits another.
-            #expect(try await first.take(self.lease(2, limit: 1), at: now) == .renewed)
-            #expect(try await second.take(self.lease(4, limit: 1), at: now) == .limitReached(current: 2))
-            #expect(try await second.take(self.lease(4, limit: 3), at: now) == .taken)
+            #expect(try await first.acquire(self.lease(2, limit: 1), at: now) == .renewed)
+            #expect(try await second.acquire(self.lease(4, limit: 1), at: now) == .limitReached(current: 2))
+            #expect(try await second.acquire(self.lease(4, limit: 3), at: now) == .taken)
         }
     }
 
@@ -85,15 +85,15 @@ extension StoreKind {
     func `frees a session by its identity alone`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
             let now = self.now
-            for number in 1...2 { #expect(try await first.take(self.lease(number), at: now) == .taken) }
+            for number in 1...2 { #expect(try await first.acquire(self.lease(number), at: now) == .taken) }
             #expect(try await second.free(Self.session(1), at: now))
             #expect(try await second.free(Self.session(1), at: now) == false)
             #expect(try await first.free(Self.session(9), at: now) == false)
-            #expect(try await second.take(self.lease(3), at: now) == .taken)
+            #expect(try await second.acquire(self.lease(3), at: now) == .taken)
             // A renewal whose lease was lost takes a slot again, if there is one.
-            #expect(try await first.take(self.lease(1), at: now) == .limitReached(current: 2))
+            #expect(try await first.acquire(self.lease(1), at: now) == .limitReached(current: 2))
             #expect(try await first.free(Self.session(2), at: now))
-            #expect(try await first.take(self.lease(1), at: now) == .taken)
+            #expect(try await first.acquire(self.lease(1), at: now) == .taken)
         }
     }
 
@@ -106,7 +106,7 @@ extension StoreKind {
                 .mvpd(id: "M", issuedBefore: now.adding(seconds: 60)),
                 expires: now.adding(seconds: 3600)
             )
-            let mirrors = [first, second].map { ($0, RevocationMirror(tag: GrantStoreModel.tag)) }
+            let revocationCaches = [first, second].map { ($0, RevocationCache(tag: GrantStoreModel.tag)) }
             let tag = GrantStoreModel.tag(mvpd.storeKey)
             for (isRevoked, step) in [(true, 0), (false, 1), (true, 2)] {
                 for revocation in [playback, mvpd] {
@@ -117,13 +117,13 @@ extension StoreKind {
                         #expect(try await first.lift(revocation.storeKey, at: now) == false)
                     }
                 }
-                for (store, mirror) in mirrors {
-                    try await mirror.refresh(from: store, at: now)
-                    #expect(mirror.isRevoked(Self.session(1)) == isRevoked, "step \(step)")
-                    #expect(mirror.isRevoked(tag, issued: now) == isRevoked, "step \(step)")
+                for (store, revocationCache) in revocationCaches {
+                    try await revocationCache.refresh(from: store, at: now)
+                    #expect(revocationCache.isRevoked(Self.session(1)) == isRevoked, "step \(step)")
+                    #expect(revocationCache.isRevoked(tag, issued: now) == isRevoked, "step \(step)")
                 }
                 var lines: [UInt8] = []
-                _ = mirrors[0].1.list(after: nil, limit: 10, into: &lines)
+                _ = revocationCaches[0].1.list(after: nil, limit: 10, into: &lines)
                 #expect(lines.isEmpty == !isRevoked)
                 let listed = try await first.revocations(after: nil).records
                 #expect(listed.allSatisfy { $0.isLifted == !isRevoked } && listed.count == 2)
@@ -135,12 +135,12 @@ extension StoreKind {
     func `moves a session to another viewer, and leaves no slot behind`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
             let now = self.now
-            #expect(try await first.take(self.lease(1, viewer: 1, limit: 1), at: now) == .taken)
-            #expect(try await second.take(self.lease(1, viewer: 2, limit: 1), at: now) == .taken)
-            #expect(try await first.take(self.lease(2, viewer: 1, limit: 1), at: now) == .taken)
-            #expect(try await first.take(self.lease(3, viewer: 2, limit: 1), at: now) == .limitReached(current: 1))
+            #expect(try await first.acquire(self.lease(1, viewer: 1, limit: 1), at: now) == .taken)
+            #expect(try await second.acquire(self.lease(1, viewer: 2, limit: 1), at: now) == .taken)
+            #expect(try await first.acquire(self.lease(2, viewer: 1, limit: 1), at: now) == .taken)
+            #expect(try await first.acquire(self.lease(3, viewer: 2, limit: 1), at: now) == .limitReached(current: 1))
             #expect(try await second.free(Self.session(1), at: now))
-            #expect(try await first.take(self.lease(3, viewer: 2, limit: 1), at: now) == .taken)
+            #expect(try await first.acquire(self.lease(3, viewer: 2, limit: 1), at: now) == .taken)
         }
     }
 
@@ -149,12 +149,12 @@ extension StoreKind {
         try await kind.withGrantStores { (store, _) async throws in
             let at = { (seconds: Int64) in self.now.adding(seconds: seconds) }
             let other = { (seconds: Int64) in self.lease(2, limit: 1, at: at(seconds)) }
-            #expect(try await store.take(self.lease(1, limit: 1, life: 60_000), at: at(0)) == .taken)
-            #expect(try await store.take(self.lease(1, limit: 1, life: 30_000), at: at(1)) == .renewed)
-            #expect(try await store.take(other(59), at: at(59)) == .limitReached(current: 1))
-            #expect(try await store.take(self.lease(1, limit: 1, life: 90_000), at: at(59)) == .renewed)
-            #expect(try await store.take(other(89), at: at(89)) == .limitReached(current: 1))
-            #expect(try await store.take(other(90), at: at(90)) == .taken)
+            #expect(try await store.acquire(self.lease(1, limit: 1, life: 60_000), at: at(0)) == .taken)
+            #expect(try await store.acquire(self.lease(1, limit: 1, life: 30_000), at: at(1)) == .renewed)
+            #expect(try await store.acquire(other(59), at: at(59)) == .limitReached(current: 1))
+            #expect(try await store.acquire(self.lease(1, limit: 1, life: 90_000), at: at(59)) == .renewed)
+            #expect(try await store.acquire(other(89), at: at(89)) == .limitReached(current: 1))
+            #expect(try await store.acquire(other(90), at: at(90)) == .taken)
             #expect(try await store.free(Self.session(1), at: at(90)) == false)
         }
     }
@@ -165,12 +165,12 @@ extension StoreKind {
         try await StoreKind.redis.withGrantStores { (first, second) async throws in
             // A gate whose clock is an hour ahead, and one whose clock is an hour behind.
             let (ahead, behind) = (self.now.adding(seconds: 3600), self.now.adding(seconds: -3600))
-            #expect(try await first.take(self.lease(1, limit: 1, life: 60_000, at: behind), at: behind) == .taken)
+            #expect(try await first.acquire(self.lease(1, limit: 1, life: 60_000, at: behind), at: behind) == .taken)
             let other = self.lease(2, limit: 1, at: ahead)
-            #expect(try await second.take(other, at: ahead) == .limitReached(current: 1))
+            #expect(try await second.acquire(other, at: ahead) == .limitReached(current: 1))
             #expect(try await first.free(Self.session(1), at: ahead))
-            #expect(try await first.take(self.lease(1, limit: 1, life: 50, at: ahead), at: ahead) == .taken)
-            try await waitUntil { try await second.take(other, at: behind) == .taken }
+            #expect(try await first.acquire(self.lease(1, limit: 1, life: 50, at: ahead), at: ahead) == .taken)
+            try await waitUntil { try await second.acquire(other, at: behind) == .taken }
         }
     }
 
@@ -192,7 +192,7 @@ extension StoreKind {
                             // After a lost connection it is unknown whether the slot was taken: the session asks again.
                             var outcome: LeaseOutcome?
                             try await waitUntil {
-                                outcome = try? await store.take(lease, at: self.now)
+                                outcome = try? await store.acquire(lease, at: self.now)
                                 return outcome != nil
                             }
                             if outcome == .taken || outcome == .renewed { viewers.append(viewer) }
@@ -307,7 +307,7 @@ extension StoreKind {
     ]
 
     /// Expects that every kind of answer occurs often; otherwise the history tested nothing.
-    private func expectAll(_ answers: [String: Int], _ count: Int) {
+    private func expectAll(in answers: [String: Int], moreThan count: Int) {
         for name in Self.kinds { #expect(answers[name, default: 0] > count, "\(name): \(answers)") }
     }
 
@@ -324,7 +324,7 @@ extension StoreKind {
             #expect(fault == nil, "seed \(seed)")
             answers.merge(model.answers) { $0 + $1 }
         }
-        expectAll(answers, 50)
+        expectAll(in: answers, moreThan: 50)
     }
 
     @Test(.needsRedis)
@@ -347,7 +347,7 @@ extension StoreKind {
                     #expect(fault == nil, "seed \(seed)")
                     answers.merge(model.answers) { $0 + $1 }
                 }
-                expectAll(answers, 50)
+                expectAll(in: answers, moreThan: 50)
                 #expect(answers["error", default: 0] > 30, "\(answers)")
             }
         }

@@ -60,7 +60,9 @@ import Testing
                     }
                 }
                 let excess = try await withThrowingTaskGroup(of: [Int].self) { group in
-                    for worker in 0..<20 { group.addTask { try await self.play([first, second], worker, progress) } }
+                    for worker in 0..<20 {
+                        group.addTask { try await self.play(on: [first, second], worker: worker, progress: progress) }
+                    }
                     return try await group.reduce(into: []) { $0 += $1 }
                 }
                 try await migration
@@ -82,7 +84,7 @@ import Testing
 
     /// Presents every twentieth of 2000 tokens, or more until no slot migrates, to both stores twice. Returns how much more
     /// often each was allowed than it may be.
-    private func play(_ stores: [RedisReplayStore], _ worker: Int, _ progress: Progress) async throws -> [Int] {
+    private func play(on stores: [RedisReplayStore], worker: Int, progress: Progress) async throws -> [Int] {
         var excess: [Int] = []
         var number = worker
         while number < 2000 || progress.isMigrating {

@@ -25,11 +25,11 @@ import Testing
         words.append("key")
         words.append(-7)
         words.append(Int64.min)
-        words.append("p:", "use:{", hexadecimal: [0x00, 0x9F, 0xA0], "}:1")
-        words.append("", "", hexadecimal: [])
+        words.append("p:", then: "use:{", hexadecimal: [0x00, 0x9F, 0xA0], suffix: "}:1")
+        words.append("", then: "", hexadecimal: [])
         let texts = ["key", "-7", "-9223372036854775808", "p:use:{009fa0}:1", ""]
         #expect((0..<6).map { words.word($0).map { String(decoding: $0, as: UTF8.self) } } == texts + [nil])
-        let command = RedisCommand(RedisWords(["EVALSHA", "digest"]), words)
+        let command = RedisCommand(first: RedisWords(["EVALSHA", "digest"]), others: words)
         #expect(bytes(of: command) == bytes(of: RedisCommand(["EVALSHA", "digest"] + texts)))
     }
 

@@ -40,8 +40,8 @@ import Testing
             #expect(try await store.examine(try GateSample.use(2, issued: now), at: now) == .notRevoked)
             let identity = try `Every store for grants`.identity(1)
             #expect(try await store.insert(identity, until: now.adding(seconds: 60), at: now) == .first)
-            #expect(try await store.take(lease, at: now) == .taken)
-            #expect(try await store.take(lease, at: now) == .renewed)
+            #expect(try await store.acquire(lease, at: now) == .taken)
+            #expect(try await store.acquire(lease, at: now) == .renewed)
             #expect(try await store.free(lease.session, at: now))
             try await store.revoke(Revocation(.playback(lease.session), expires: now.adding(seconds: 60)), at: now)
             let everyone = Revocation(

@@ -30,7 +30,7 @@ import Testing
     /// Runs `body` with a store, whose faults it records.
     private static func with(
         _ settings: RedisSettings,
-        _ body: (RedisReplayStore, Faults) async throws -> Void
+        body: (RedisReplayStore, Faults) async throws -> Void
     ) async throws {
         let (store, faults) = (RedisReplayStore(settings), Faults())
         let connection = Task { await store.run { fault in faults.add(fault) } }
@@ -120,7 +120,8 @@ import Testing
             try await onThread {
                 switch change {
                 case .crash: try fleet.start(on: watched.primary, ["--replicaof", "127.0.0.1 \(watched.replica)"])
-                case .order: try fleet.command(watched.primary, "REPLICAOF", "127.0.0.1", "\(watched.replica)")
+                case .order:
+                    try fleet.command(on: watched.primary, words: "REPLICAOF", "127.0.0.1", "\(watched.replica)")
                 }
             }
             let count = players.recorded.count
@@ -152,12 +153,14 @@ import Testing
             let use = try self.use(1, playbackID: "p")
             try await waitUntil { (try? await store.examine(use, at: self.now)) != nil }
             for count in 1...2 {
-                await #expect(throws: ReplayStoreError(.unavailable, "")) { try await store.record(use, at: self.now) }
+                await #expect(throws: ReplayStoreError(.unavailable, reason: "")) {
+                    try await store.record(use, at: self.now)
+                }
                 #expect(store.gauge("playgate_store_unacknowledged_total") == Double(count))
             }
             #expect(store.gauge("playgate_store_failovers_total") == nil)
             // The gate is not ready: it could allow nothing.
-            await #expect(throws: ReplayStoreError(.unavailable, "")) { try await store.check() }
+            await #expect(throws: ReplayStoreError(.unavailable, reason: "")) { try await store.check() }
             // A refusal needs no acknowledgement.
             #expect(try await store.record(try self.use(1), at: self.now) == .usedUp)
             _ = try await onThread { try fleet.start(["--replicaof", "127.0.0.1 \(primary)"]) }
@@ -184,10 +187,10 @@ import Testing
         }
         try await Self.with(Self.settings([sentinel])) { (store, faults) async throws in
             try await waitUntil { faults.contain("is not a primary") }
-            await #expect(throws: ReplayStoreError(.unavailable, "")) {
+            await #expect(throws: ReplayStoreError(.unavailable, reason: "")) {
                 try await store.record(try self.use(1), at: self.now)
             }
-            await #expect(throws: ReplayStoreError(.unavailable, "")) {
+            await #expect(throws: ReplayStoreError(.unavailable, reason: "")) {
                 try await store.examine(try self.use(1), at: self.now)
             }
         }
@@ -203,7 +206,7 @@ import Testing
             try await waitUntil { (try? await store.check()) != nil }
             #expect(try await store.record(try self.use(1), at: self.now) == .recorded)
             let sizes = try await onThread {
-                (try fleet.command(primary, "DBSIZE"), try fleet.command(other, "DBSIZE"))
+                (try fleet.command(on: primary, words: "DBSIZE"), try fleet.command(on: other, words: "DBSIZE"))
             }
             #expect(sizes == ("1", "0"))
         }
@@ -225,7 +228,7 @@ import Testing
         let sentinel = try await onThread {
             let primary = try fleet.start(["--requirepass", "of the store"])
             let sentinel = try fleet.startSentinel(of: primary, quorum: 1, downAfter: 600_000)
-            try fleet.command(sentinel, "ACL", "SETUSER", "default", "resetpass", ">of sentinels")
+            try fleet.command(on: sentinel, words: "ACL", "SETUSER", "default", "resetpass", ">of sentinels")
             return sentinel
         }
         for (password, works) in [("of sentinels", true), ("of the store", false)] {

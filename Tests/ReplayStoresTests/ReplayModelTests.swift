@@ -12,7 +12,7 @@ import Testing
 // The histories of the memory store are in PlaybackGateTests.
 @Suite struct `Stores and their model` {
     /// Expects that every kind of answer occurs often; otherwise the history tested nothing.
-    private func expectAll(_ answers: [String: Int], _ count: Int) {
+    private func expectAll(in answers: [String: Int], moreThan count: Int) {
         for name in ["recorded", "repeated", "usedUp", "revoked"] {
             #expect(answers[name, default: 0] > count, "\(name): \(answers)")
         }
@@ -32,7 +32,7 @@ import Testing
             #expect(fault == nil, "seed \(seed)")
             answers.merge(model.answers) { $0 + $1 }
         }
-        expectAll(answers, 100)
+        expectAll(in: answers, moreThan: 100)
     }
 
     @Test(.needsRedis)
@@ -51,7 +51,7 @@ import Testing
                 #expect(fault == nil, "seed \(seed)")
                 answers.merge(model.answers) { $0 + $1 }
             }
-            expectAll(answers, 30)
+            expectAll(in: answers, moreThan: 30)
             #expect(answers["error", default: 0] > 30, "\(answers)")
         }
         server.signal(SIGTERM)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import RedisStore
 import Foundation
 import GateTestSupport
 import MediaTokens
 import Platform
 import PlaybackGate
+import RedisStore
 import ReplayStores
 import SQLiteStore
 import Synchronization
@@ -38,10 +38,10 @@ import Testing
         init(_ path: String) throws { log = try #require(FileHandle(forWritingAtPath: path)) }
 
         /// Does a piece of work, and writes down its number once the store has answered.
-        func work(_ number: Int, _ store: SQLiteReplayStore) async throws {
+        func work(_ number: Int, on store: SQLiteReplayStore) async throws {
             let session = SessionID(high: 5, low: UInt64(number))
             let grant = try #require(identity(number))
-            async let taken = store.take(lease(number), at: now)
+            async let taken = store.acquire(lease(number), at: now)
             async let inserted = store.insert(grant, until: now.adding(seconds: 60), at: now)
             async let revoked: Void = store.revoke(
                 Revocation(.playback(session), expires: now.adding(seconds: 60)),
@@ -63,25 +63,25 @@ import Testing
     @Test func `has everything that it has answered, after a kill -9`() async throws {
         let folder = try TemporaryFolder()
         let (path, log) = (folder.file("uses.sqlite"), folder.file("done"))
-        try folder.write("done", "")
+        try folder.write("done", contents: "")
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, log = log as String] in
             let (store, worker) = (try SQLiteReplayStore(path: path), try Worker(log))
             await withTaskGroup(of: Void.self) { group in
                 for number in 0..<20_000 {
                     if number >= 64 { await group.next() }
-                    group.addTask { try? await worker.work(number, store) }
+                    group.addTask { try? await worker.work(number, on: store) }
                 }
             }
         }
         let done = try folder.text("done").split(separator: "\n").compactMap { Int($0) }
         #expect(done.count >= 1000)
         let store = try SQLiteReplayStore(path: path)
-        let mirror = RevocationMirror(tag: GrantStoreModel.tag)
-        try await mirror.refresh(from: store, at: Self.now)
+        let revocationCache = RevocationCache(tag: GrantStoreModel.tag)
+        try await revocationCache.refresh(from: store, at: Self.now)
         for number in done {
             let identity = try #require(Self.identity(number))
             #expect(try await store.insert(identity, until: Self.now.adding(seconds: 60), at: Self.now) == .replayed)
-            #expect(mirror.isRevoked(SessionID(high: 5, low: UInt64(number))))
+            #expect(revocationCache.isRevoked(SessionID(high: 5, low: UInt64(number))))
             let isFreed = number % 4 == 3
             #expect(try await store.free(Self.lease(number).session, at: Self.now) == !isFreed, "\(number)")
         }
@@ -101,7 +101,7 @@ import Testing
         }
         let query = try CommandRun(
             program,
-            [
+            arguments: [
                 path,
                 """
                 CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
@@ -135,7 +135,7 @@ import Testing
         try await store.revoke(Revocation(.playback(Self.session), expires: Self.now.adding(seconds: 60)), at: Self.now)
         let changes = try await store.revocations(after: cursor)
         #expect(changes.records.map(\.session) == [Self.session])
-        #expect(try await store.take(Self.lease(1), at: Self.now) == .taken)
+        #expect(try await store.acquire(Self.lease(1), at: Self.now) == .taken)
     }
 
     @Test func `forgets leases, grants and changes that are over`() async throws {
@@ -143,7 +143,7 @@ import Testing
         let path = folder.file("uses.sqlite")
         let store = try SQLiteReplayStore(path: path)
         for number in 0..<20 {
-            _ = try await store.take(Self.lease(number), at: Self.now)
+            _ = try await store.acquire(Self.lease(number), at: Self.now)
             let identity = try #require(Self.identity(number))
             _ = try await store.insert(identity, until: Self.now.adding(seconds: 60), at: Self.now)
             let word = Revocation(
@@ -161,7 +161,8 @@ import Testing
             "SELECT (SELECT count(*) FROM lease), (SELECT count(*) FROM grantUse), (SELECT count(*) FROM change)"
         let program = try #require(Program.installed("sqlite3"), "sqlite3 is not installed; run scripts/setup test")
         #expect(
-            try CommandRun(program, [path, count]).output.trimmingCharacters(in: .whitespacesAndNewlines) == "0|4|0"
+            try CommandRun(program, arguments: [path, count]).output.trimmingCharacters(in: .whitespacesAndNewlines)
+                == "0|4|0"
         )
     }
 }
@@ -181,16 +182,16 @@ import Testing
             let identity = try Every.identity(1)
             let until = self.now.adding(seconds: 300)
             #expect(try await store.insert(identity, until: until, at: self.now) == .first)
-            #expect(try await store.take(Every().lease(1), at: self.now) == .taken)
+            #expect(try await store.acquire(Every().lease(1), at: self.now) == .taken)
             for number in 0..<3 { try await store.revoke(self.playback(number), at: self.now) }
             let cursor = try await store.revocations(after: nil).cursor
             #expect(try await store.revocations(after: cursor).records.isEmpty)
             server.signal(SIGKILL)
             try server.waitUntilExit()
             try await waitUntil { (try? await store.check()) == nil }
-            let unavailable = ReplayStoreError(.unavailable, "")
+            let unavailable = ReplayStoreError(.unavailable, reason: "")
             await #expect(throws: unavailable) { try await store.insert(identity, until: until, at: self.now) }
-            await #expect(throws: unavailable) { try await store.take(Every().lease(1), at: self.now) }
+            await #expect(throws: unavailable) { try await store.acquire(Every().lease(1), at: self.now) }
             await #expect(throws: unavailable) { try await store.free(Every.session(1), at: self.now) }
             await #expect(throws: unavailable) { try await store.revocations(after: cursor) }
             let again = try redis.start()
@@ -198,7 +199,7 @@ import Testing
             // The server may have lost its last writes, and counted on from there.
             #expect(try await store.revocations(after: cursor).records.count == 3)
             #expect(try await store.insert(identity, until: until, at: self.now) == .replayed)
-            #expect(try await store.take(Every().lease(1), at: self.now) == .renewed)
+            #expect(try await store.acquire(Every().lease(1), at: self.now) == .renewed)
             again.signal(SIGTERM)
         }
     }

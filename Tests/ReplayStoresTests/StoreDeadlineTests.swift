@@ -35,7 +35,7 @@ import Testing
             await withTaskGroup(of: Void.self) { group in
                 for number in 2...4 {
                     group.addTask {
-                        await #expect(throws: ReplayStoreError(.deadline, "")) {
+                        await #expect(throws: ReplayStoreError(.deadline, reason: "")) {
                             try await store.record(try self.use(number, playbackID: "p"), at: self.now)
                         }
                     }
@@ -77,7 +77,7 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             for number in 2...4 {
                 group.addTask {
-                    await #expect(throws: ReplayStoreError(.deadline, "")) {
+                    await #expect(throws: ReplayStoreError(.deadline, reason: "")) {
                         try await store.record(try self.use(number, playbackID: "p"), at: self.now)
                     }
                 }
@@ -99,10 +99,10 @@ import Testing
         #expect(try await store.record(try self.use(1), at: self.now) == .recorded)
         let holder = try SQLiteHolder(path, in: folder)
         #expect(try await store.examine(try self.use(1), at: self.now) == .notRevoked)
-        await #expect(throws: ReplayStoreError(.unavailable, "")) {
+        await #expect(throws: ReplayStoreError(.unavailable, reason: "")) {
             try await store.record(try self.use(2), at: self.now)
         }
-        await #expect(throws: ReplayStoreError(.unavailable, "")) { try await store.check() }
+        await #expect(throws: ReplayStoreError(.unavailable, reason: "")) { try await store.check() }
         holder.end()
         try await waitUntil { (try? await store.check()) != nil }
     }
@@ -117,7 +117,7 @@ import Testing
 
         func record(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
             try? await Task.sleep(for: .seconds(3600))
-            throw ReplayStoreError(.unavailable, "cancelled")
+            throw ReplayStoreError(.unavailable, reason: "cancelled")
         }
 
         func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
@@ -128,7 +128,7 @@ import Testing
 
         func check() async throws(ReplayStoreError) {
             try? await Task.sleep(for: .seconds(3600))
-            throw ReplayStoreError(.unavailable, "cancelled")
+            throw ReplayStoreError(.unavailable, reason: "cancelled")
         }
     }
 
@@ -142,7 +142,7 @@ import Testing
             store: SilentStore(longestWait: longestWait),
             rules: rules
         )
-        await #expect(throws: ReplayStoreError(.deadline, "")) { try await gate.checkStore() }
+        await #expect(throws: ReplayStoreError(.deadline, reason: "")) { try await gate.checkStore() }
     }
 }
 
@@ -158,7 +158,7 @@ struct SQLiteHolder {
             ".timeout 20000", "BEGIN IMMEDIATE;", ".shell touch \(folder.file("held"))",
             ".shell timeout 600 sh -c 'until [ -e \(sign) ]; do sleep 0.02; done'", "COMMIT;",
         ]
-        program = try Program(sqlite, ["-bail", path] + commands, log: folder.file("log"))
+        program = try Program(sqlite, arguments: ["-bail", path] + commands, log: folder.file("log"))
         #expect(eventually { FileManager.default.fileExists(atPath: folder.file("held")) })
     }
 

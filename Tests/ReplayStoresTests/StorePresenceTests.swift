@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import RedisStore
 import Foundation
 import GateTestSupport
 import Platform
 import PlaybackGate
+import RedisStore
 import ReplayStores
 import SQLiteStore
 import Testing
@@ -44,10 +44,10 @@ import Testing
         try await store.check()
         try loss.act(path)
         let use = try GateSample.use(2)
-        await #expect(throws: ReplayStoreError(.unavailable, "")) { try await store.record(use, at: Self.now) }
-        await #expect(throws: ReplayStoreError(.unavailable, "")) { try await store.examine(use, at: Self.now) }
-        await #expect(throws: ReplayStoreError(.unavailable, "")) { try await store.revocations(after: nil) }
-        await #expect(throws: ReplayStoreError(.unavailable, "")) { try await store.check() }
+        await #expect(throws: ReplayStoreError(.unavailable, reason: "")) { try await store.record(use, at: Self.now) }
+        await #expect(throws: ReplayStoreError(.unavailable, reason: "")) { try await store.examine(use, at: Self.now) }
+        await #expect(throws: ReplayStoreError(.unavailable, reason: "")) { try await store.revocations(after: nil) }
+        await #expect(throws: ReplayStoreError(.unavailable, reason: "")) { try await store.check() }
     }
 
     @Test func `goes on in SQLite when the file is back`() async throws {
@@ -103,12 +103,12 @@ import Testing
         try await withRedis(redis) { store in
             let now = Timestamp.now()
             #expect(try await store.record(try GateSample.use(1, issued: now), at: now) == .recorded)
-            try redis.set("maxmemory", "1")
+            try redis.set("maxmemory", to: "1")
             let use = try GateSample.use(2, issued: now)
             await #expect(throws: ReplayStoreError.self) { try await store.check() }
             await #expect(throws: ReplayStoreError.self) { try await store.record(use, at: now) }
             try await waitUntil { store.gauges.contains { $0.name == "playgate_store_memory_ratio" && $0.value == 1 } }
-            try redis.set("maxmemory", "0")
+            try redis.set("maxmemory", to: "0")
             #expect(try await store.record(use, at: now) == .recorded)
         }
         server.signal(SIGTERM)
@@ -118,9 +118,9 @@ import Testing
         let redis = try RedisServer(["--maxmemory", "100mb"])
         let server = try redis.start()
         try await withRedis(redis) { store in
-            try redis.set("maxmemory-policy", "allkeys-lru")
+            try redis.set("maxmemory-policy", to: "allkeys-lru")
             try await waitUntil { (try? await store.check()) == nil }
-            try redis.set("maxmemory-policy", "noeviction")
+            try redis.set("maxmemory-policy", to: "noeviction")
             try await waitUntil { (try? await store.check()) != nil }
         }
         server.signal(SIGTERM)
@@ -129,7 +129,7 @@ import Testing
 
 extension RedisServer {
     /// Changes a setting while the server runs.
-    fileprivate func set(_ name: String, _ value: String) throws {
+    fileprivate func set(_ name: String, to value: String) throws {
         let connection = try HTTPConnection("unix:\(socket)")
         try connection.send("CONFIG SET \(name) \(value)\r\n")
         #expect(try connection.line() == "+OK")

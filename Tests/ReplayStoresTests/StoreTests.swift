@@ -56,7 +56,7 @@ func withCluster(_ body: (RedisReplayStore, RedisReplayStore) async throws -> Vo
     let fleet = try RedisFleet()
     let port = try await onThread { () throws -> Int in
         let port = try fleet.startClusterServers(1)[0]
-        try fleet.command(port, "CLUSTER", "ADDSLOTSRANGE", "0", "16383")
+        try fleet.command(on: port, words: "CLUSTER", "ADDSLOTSRANGE", "0", "16383")
         #expect(eventually { fleet.isClusterReady(port) })
         return port
     }
@@ -65,12 +65,12 @@ func withCluster(_ body: (RedisReplayStore, RedisReplayStore) async throws -> Vo
 }
 
 /// Runs `body` with a store that is connected to `redis`.
-func withRedis(_ redis: RedisServer, _ body: (RedisReplayStore) async throws -> Void) async throws {
-    try await withRedis(RedisSettings(.one(.unix(path: redis.socket))), body)
+func withRedis(_ redis: RedisServer, body: (RedisReplayStore) async throws -> Void) async throws {
+    try await withRedis(RedisSettings(.one(.unix(path: redis.socket))), body: body)
 }
 
 /// Runs `body` with a store that is connected.
-func withRedis(_ settings: RedisSettings, _ body: (RedisReplayStore) async throws -> Void) async throws {
+func withRedis(_ settings: RedisSettings, body: (RedisReplayStore) async throws -> Void) async throws {
     let store = RedisReplayStore(settings)
     let connection = Task { await store.run { _ in } }
     defer { connection.cancel() }
@@ -278,7 +278,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     /// Returns the output of a query on the database at `path`.
     private func rows(of path: String, _ statement: String) throws -> String {
         let program = try #require(Program.installed("sqlite3"), "sqlite3 is not installed; run scripts/setup test")
-        let query = try CommandRun(program, [path, statement])
+        let query = try CommandRun(program, arguments: [path, statement])
         #expect(query.status == 0, "\(query)")
         return query.output.trimmingCharacters(in: .whitespacesAndNewlines)
     }
@@ -286,8 +286,8 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     @Test(arguments: ["no such folder/uses.sqlite", "", "text"])
     func `says why it cannot be opened`(name: String) throws {
         let folder = try TemporaryFolder()
-        try folder.write("text", String(repeating: "this is no database ", count: 100))
-        #expect(throws: ReplayStoreError(.misconfigured, "")) {
+        try folder.write("text", contents: String(repeating: "this is no database ", count: 100))
+        #expect(throws: ReplayStoreError(.misconfigured, reason: "")) {
             try SQLiteReplayStore(path: name.isEmpty ? folder.path : folder.file(name))
         }
     }
@@ -297,7 +297,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let path = folder.file("uses.sqlite")
         let store = try SQLiteReplayStore(path: path, busyTimeout: .milliseconds(20))
         let holder = try SQLiteHolder(path, in: folder)
-        await #expect(throws: ReplayStoreError(.unavailable, "")) {
+        await #expect(throws: ReplayStoreError(.unavailable, reason: "")) {
             try await store.record(try GateSample.use(1), at: GateSample.time)
         }
         holder.end()
@@ -318,7 +318,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             server.signal(SIGKILL)
             try server.waitUntilExit()
             try await waitUntil { (try? await store.check()) == nil }
-            await #expect(throws: ReplayStoreError(.unavailable, "")) {
+            await #expect(throws: ReplayStoreError(.unavailable, reason: "")) {
                 try await store.record(try self.use(2), at: self.now)
             }
             let again = try redis.start()
@@ -335,7 +335,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let server = try redis.start()
         try await withRedis(redis) { (store) async throws in
             server.signal(SIGSTOP)
-            await #expect(throws: ReplayStoreError(.unavailable, "")) {
+            await #expect(throws: ReplayStoreError(.unavailable, reason: "")) {
                 try await store.record(try self.use(1), at: self.now)
             }
             server.signal(SIGCONT)
@@ -348,7 +348,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         let server = try redis.start()
         try await withRedis(redis) { (store) async throws in
             #expect(try await store.record(try self.use(1), at: self.now) == .recorded)
-            try Self.command(redis, "SCRIPT FLUSH")
+            try Self.command(to: redis, text: "SCRIPT FLUSH")
             #expect(try await store.record(try self.use(1), at: self.now) == .usedUp)
             #expect(try await store.record(try self.use(2), at: self.now) == .recorded)
         }
@@ -363,7 +363,8 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
             #expect(try await store.record(use, at: self.now) == .recorded)
             let key = "playgate:use:\(use.token.fingerprint.hexadecimal):1"
             let end =
-                try Self.command(redis, "PEXPIRETIME \(key)").split(separator: ":").last.flatMap { Int64($0) } ?? 0
+                try Self.command(to: redis, text: "PEXPIRETIME \(key)").split(separator: ":").last.flatMap { Int64($0) }
+                ?? 0
             // The token's seven minutes, two for late leeways, two for clocks, and one more.
             #expect((710_000...720_000).contains(end - self.now.millisecondsSince1970))
         }
@@ -416,7 +417,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
 
     /// Sends Redis an inline command, and returns the first line of the response.
     @discardableResult
-    private static func command(_ redis: RedisServer, _ text: String) throws -> String {
+    private static func command(to redis: RedisServer, text: String) throws -> String {
         let connection = try HTTPConnection("unix:\(redis.socket)")
         try connection.send(text + "\r\n")
         return try connection.line()

@@ -75,15 +75,15 @@ struct StreamHistory {
                 store: store,
                 // One of them lets a token start three playbacks.
                 rules: Gate.Rules(maximumUses: index == 0 ? 1 : 3, storeDeadline: .seconds(20)),
-                grants: GrantAuthority(
+                grants: GrantService(
                     verifier: CATVerifier(
                         keys: try KeySet([key]),
                         issuers: [AcceptedIssuer("playgate")],
                         policy: CATPolicy()
                     ),
-                    signers: [GrantAuthority.Signer(try CATIssuer(key: key))],
+                    signers: [GrantService.Signer(try CATIssuer(key: key))],
                     subjectKey: subjectKey,
-                    mirror: RevocationMirror { subjectKey.tag(storeKey: $0.bytes) }
+                    revocationCache: RevocationCache { subjectKey.tag(storeKey: $0.bytes) }
                 )
             )
         }
@@ -134,7 +134,7 @@ struct StreamHistory {
     /// Reads the revocations of the store, as gates do within two seconds.
     private func refresh() async throws {
         for gate in gates {
-            try await gate.grants?.mirror.refresh(from: store, at: now, clock: { .now + .seconds(3600) })
+            try await gate.grants?.revocationCache.refresh(from: store, at: now, clock: { .now + .seconds(3600) })
         }
     }
 
@@ -179,7 +179,7 @@ struct StreamHistory {
             playbacks[index].grants.append(new.token)
             count("renewed at the API")
         } else {
-            let decision = await check(grant, "/live/1.ts", at: gate)
+            let decision = await check(grant, for: "/live/1.ts", at: gate)
             playbacks[index].grants += decision.newGrants.map(\.token)
             count(decision.newGrants.isEmpty ? decision.word : "renewed at an edge")
         }
@@ -192,7 +192,7 @@ struct StreamHistory {
         let outcome = await gate.exchange(
             grant,
             of: entry,
-            target,
+            target: target,
             for: random.pick(entry.grants?.profiles ?? []),
             player: nil,
             by: grants,
@@ -204,10 +204,12 @@ struct StreamHistory {
     }
 
     private mutating func fetchManifest(at gate: Gate) async {
-        guard let (index, grant) = anyGrant(), let shown = Self.shown(grant, "/live/master.m3u8") else { return }
-        let decision = await check(grant, "/live/master.m3u8", at: gate)
+        guard let (index, grant) = anyGrant(),
+            let presentedGrants = Self.presentedGrants(grant, for: "/live/master.m3u8")
+        else { return }
+        let decision = await check(grant, for: "/live/master.m3u8", at: gate)
         let time = received()
-        guard let playback = gate.continued(decision, shown, profile: nil, at: time),
+        guard let playback = gate.continuedPlayback(after: decision, grants: presentedGrants, profile: nil, at: time),
             await gate.prolong(playback, of: decision, at: time) == nil
         else { return }
         let film = playback.end(after: .seconds(7200), at: time)
@@ -249,7 +251,7 @@ struct StreamHistory {
                     if decision.isAllowed { playing.insert(playbacks[index].session) }
                 }
                 for grant in playbacks[index].grants {
-                    let decision = await check(grant, "/live/1.ts", at: random.pick(gates))
+                    let decision = await check(grant, for: "/live/1.ts", at: random.pick(gates))
                     count(decision.isAllowed ? "granted" : decision.word)
                     if decision.isAllowed { playing.insert(playbacks[index].session) }
                     if !decision.newGrants.isEmpty {
@@ -271,26 +273,26 @@ struct StreamHistory {
         return nil
     }
 
-    private mutating func check(_ grant: String, _ path: String, at gate: Gate) async -> Decision {
+    private mutating func check(_ grant: String, for path: String, at gate: Gate) async -> Decision {
         let target = PlaybackRequest.Target.path(path)
         let request = PlaybackRequest(target, token: nil)
-        return await decide(request, grants: Self.shown(grant, path), at: gate)
+        return await decide(request, grants: Self.presentedGrants(grant, for: path), at: gate)
     }
 
     private mutating func decide(
         _ request: PlaybackRequest,
-        grants: ShownGrants? = nil,
+        grants: PresentedGrants? = nil,
         at gate: Gate
     ) async -> Decision {
-        switch gate.begin(request, gate.catalogue.find(request.target), grants: grants, at: received()) {
+        switch gate.begin(request, finding: gate.catalogue.find(request.target), grants: grants, at: received()) {
         case .decided(let decision): decision
         case .pending(let use): await gate.complete(use)
         }
     }
 
-    private static func shown(_ grant: String, _ path: String) -> ShownGrants? {
+    private static func presentedGrants(_ grant: String, for path: String) -> PresentedGrants? {
         RequestURI(path[...], scheme: .https, authority: "cdn.example").map { uri in
-            ShownGrants(RequestFacts(uri: uri, method: "GET"), first: grant[...])
+            PresentedGrants(RequestFacts(uri: uri, method: "GET"), first: grant[...])
         }
     }
 }

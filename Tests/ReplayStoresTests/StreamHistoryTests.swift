@@ -14,7 +14,7 @@ import Testing
 @Suite struct `A limit of playbacks` {
     private static let steps = ProcessInfo.processInfo.environment["PLAYGATE_STEPS"].flatMap { Int($0) }
 
-    private func walk(_ store: any GrantStore, seed: UInt64, _ steps: Int) async throws {
+    private func walk(on store: any GrantStore, seed: UInt64, steps: Int) async throws {
         var history = try StreamHistory(store, seed: seed)
         let fault = try await history.walk(steps: Self.steps ?? steps)
         #expect(fault == nil, "seed \(seed): \(history.answers)")
@@ -29,13 +29,13 @@ import Testing
 
     @Test(arguments: 0..<4 as Range<UInt64>)
     func `holds with a store in memory`(seed: UInt64) async throws {
-        try await walk(MemoryReplayStore(capacity: 100_000), seed: seed, 1000)
+        try await walk(on: MemoryReplayStore(capacity: 100_000), seed: seed, steps: 1000)
     }
 
     @Test func `holds with SQLite`() async throws {
         let folder = try TemporaryFolder()
         let store = try SQLiteReplayStore(path: folder.file("uses.sqlite"), busyTimeout: .seconds(20))
-        try await walk(store, seed: 7, 400)
+        try await walk(on: store, seed: 7, steps: 400)
     }
 
     /// Redis has a clock of its own, by which no slot ends within the test: what is held is never given away.

@@ -28,7 +28,7 @@ final class Peer {
         let ends = ends
         let handler = SPOPConnectionHandler(
             service,
-            SPOPLimits(limits),
+            limits: SPOPLimits(limits),
             budget: ByteBudget(budget),
             onEnd: { end in ends.list.withLock { $0.append(end) } }
         )
@@ -129,13 +129,13 @@ struct Frame: CustomStringConvertible {
 final class EchoService: SPOPService {
     private let waiting = Mutex<[@Sendable () -> Void]>([])
     private let awaited = Atomic<Int>(0)
-    private let asked = Atomic<Int>(0)
+    private let notifications = Atomic<Int>(0)
 
     /// The number of notifications so far.
-    var count: Int { asked.load(ordering: .relaxed) }
+    var count: Int { notifications.load(ordering: .relaxed) }
 
-    func answer(_ messages: consuming SPOPMessages, _ connection: HTTPConnection) -> SPOPReply<Echo> {
-        asked.add(1, ordering: .relaxed)
+    func reply(to messages: consuming SPOPMessages, on connection: HTTPConnection) -> SPOPReply<Echo> {
+        notifications.add(1, ordering: .relaxed)
         let name = Self.firstName(messages) ?? "none"
         switch name {
         case "later":
@@ -167,13 +167,13 @@ final class EchoService: SPOPService {
         let name: String
 
         func write(into actions: inout SPOPActions) {
-            actions.set("is_first", true)
+            actions.set("is_first", to: true)
             actions.set("name", atMost: 64) { $0.write(name.utf8.span) }
             if name == "large" {
                 actions.set("filler", atMost: 4096) { $0.write([UInt8](repeating: 97, count: 4096).span) }
             }
             actions.set("empty", atMost: 8) { _ in }
-            actions.set("number", -7)
+            actions.set("number", to: -7)
         }
     }
 }

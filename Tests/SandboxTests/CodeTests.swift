@@ -35,13 +35,13 @@ struct CodeCase: CustomTestStringConvertible, Sendable {
                 switch expected.origin {
                 case .v2:
                     [
-                        try device.authorize("TNT"), try device.decide("preauthorize", ["TNT", "TBS"]),
+                        try device.authorize("TNT"), try device.decide("preauthorize", resources: ["TNT", "TBS"]),
                         try device.get("/api/v2/REF30/profiles"),
                     ]
                 default:
                     [
-                        try device.v1("/api/v1/authorize", ["resource": "TNT"], accept: "application/xml"),
-                        try device.v1("/api/v1/preauthorize", ["resource": "TNT"]),
+                        try device.v1("/api/v1/authorize", parameters: ["resource": "TNT"], accept: "application/xml"),
+                        try device.v1("/api/v1/preauthorize", parameters: ["resource": "TNT"]),
                         try device.v1("/api/v1/tokens/authn"),
                     ]
                 }
@@ -94,7 +94,7 @@ struct OrganicCode: CustomTestStringConvertible, Sendable {
     let code: String
     let provoke: @Sendable (TestDevice) throws -> HTTPConnection.Response
 
-    init(_ code: String, _ provoke: @escaping @Sendable (TestDevice) throws -> HTTPConnection.Response) {
+    init(_ code: String, provoke: @escaping @Sendable (TestDevice) throws -> HTTPConnection.Response) {
         self.code = code
         self.provoke = provoke
     }
@@ -102,12 +102,12 @@ struct OrganicCode: CustomTestStringConvertible, Sendable {
     var testDescription: String { code }
 
     private static func platform(
-        _ device: TestDevice,
-        _ status: String?,
+        by device: TestDevice,
+        status: String?,
         saml: String = "x"
     ) throws -> HTTPConnection.Response {
         let header = status.map { ["AP-Partner-Framework-Status": Data($0.utf8).base64EncodedString()] } ?? [:]
-        return try device.form("/api/v2/REF30/profiles/sso/Apple", ["SAMLResponse": saml], header)
+        return try device.form(to: "/api/v2/REF30/profiles/sso/Apple", fields: ["SAMLResponse": saml], headers: header)
     }
 
     private static func status(
@@ -123,63 +123,75 @@ struct OrganicCode: CustomTestStringConvertible, Sendable {
 
     static let all: [OrganicCode] = [
         OrganicCode("invalid_parameter_service_provider") { try $0.get("/api/v2/NOBODY/profiles") },
-        OrganicCode("invalid_parameter_mvpd") { try $0.authorize("TNT", "Nobody") },
+        OrganicCode("invalid_parameter_mvpd") { try $0.authorize("TNT", mvpd: "Nobody") },
         OrganicCode("invalid_parameter_code") { try $0.get("/api/v2/REF30/profiles/code/ABCDEFG") },
         OrganicCode("invalid_parameter_resources") { try $0.authorize(Fragment.malformed) },
-        OrganicCode("invalid_parameter_resources") { try $0.decide("preauthorize", []) },
+        OrganicCode("invalid_parameter_resources") { try $0.decide("preauthorize", resources: []) },
         OrganicCode("invalid_parameter_redirect_url") { try $0.session(redirect: "https://evil.example") },
-        OrganicCode("invalid_parameter_partner") { try $0.form("/api/v2/REF30/sessions/sso/Orange", [:]) },
-        OrganicCode("invalid_parameter_saml_response") { try platform($0, status("granted")) },
-        OrganicCode("invalid_header_device_info") { try $0.get("/api/v2/REF30/profiles", ["X-Device-Info": "{}"]) },
+        OrganicCode("invalid_parameter_partner") { try $0.form(to: "/api/v2/REF30/sessions/sso/Orange", fields: [:]) },
+        OrganicCode("invalid_parameter_saml_response") { try platform(by: $0, status: status("granted")) },
+        OrganicCode("invalid_header_device_info") {
+            try $0.get("/api/v2/REF30/profiles", headers: ["X-Device-Info": "{}"])
+        },
         OrganicCode("invalid_header_device_identifier") {
-            try $0.get("/api/v2/REF30/profiles", ["AP-Device-Identifier": "fingerprint"])
+            try $0.get("/api/v2/REF30/profiles", headers: ["AP-Device-Identifier": "fingerprint"])
         },
         OrganicCode("invalid_header_identity_for_temporary_access") {
             try $0.get("/api/v2/REF30/profiles/PromotionalTempPass")
         },
-        OrganicCode("invalid_header_pfs_permission_access_not_present") { try platform($0, nil) },
+        OrganicCode("invalid_header_pfs_permission_access_not_present") { try platform(by: $0, status: nil) },
         OrganicCode("invalid_header_pfs_permission_access_not_determined") {
-            try platform($0, status("notDetermined"))
+            try platform(by: $0, status: status("notDetermined"))
         },
-        OrganicCode("invalid_header_pfs_permission_access_not_granted") { try platform($0, status("denied")) },
-        OrganicCode("invalid_header_pfs_provider_id_not_determined") { try platform($0, status("granted", id: "")) },
-        OrganicCode("invalid_header_pfs_provider_info_expired") { try platform($0, status("granted", expires: 1)) },
+        OrganicCode("invalid_header_pfs_permission_access_not_granted") {
+            try platform(by: $0, status: status("denied"))
+        },
+        OrganicCode("invalid_header_pfs_provider_id_not_determined") {
+            try platform(by: $0, status: status("granted", id: ""))
+        },
+        OrganicCode("invalid_header_pfs_provider_info_expired") {
+            try platform(by: $0, status: status("granted", expires: 1))
+        },
         OrganicCode("invalid_header_pfs_provider_id_mismatch") { device in
             let signIn = try device.sandbox.form(
-                "/sandbox/platform/sign-in",
-                ["mvpd": "PlatformMVPD", "username": "alice", "password": "alice"]
+                to: "/sandbox/platform/sign-in",
+                fields: ["mvpd": "PlatformMVPD", "username": "alice", "password": "alice"]
             )
             return try platform(
-                device,
-                status("granted", id: "other"),
+                by: device,
+                status: status("granted", id: "other"),
                 saml: signIn.json["SAMLResponse"] as? String ?? ""
             )
         },
-        OrganicCode("invalid_integration") { try $0.decide("authorize", ["TNT"], "DTV", requestor: "QUIET") },
+        OrganicCode("invalid_integration") {
+            try $0.decide("authorize", resources: ["TNT"], mvpd: "DTV", requestor: "QUIET")
+        },
         OrganicCode("invalid_authentication_session") { device in
             let code = try device.session().json["code"] as? String ?? ""
-            return try device.form("/api/v2/REF30/sessions/\(code)", ["mvpd": "DTV"])
+            return try device.form(to: "/api/v2/REF30/sessions/\(code)", fields: ["mvpd": "DTV"])
         },
-        OrganicCode("too_many_resources") { try $0.decide("authorize", ["TNT", "TBS"]) },
+        OrganicCode("too_many_resources") { try $0.decide("authorize", resources: ["TNT", "TBS"]) },
         OrganicCode("invalid_access_token_client_application") {
-            try $0.get("/api/v2/REF30/profiles", ["Authorization": "Bearer nobody"])
+            try $0.get("/api/v2/REF30/profiles", headers: ["Authorization": "Bearer nobody"])
         },
         OrganicCode("authenticated_profile_missing") { try $0.authorize("TNT") },
-        OrganicCode("invalid_requestor") { try $0.v1("/api/v1/checkauthn", ["requestor": "NOBODY"]) },
+        OrganicCode("invalid_requestor") { try $0.v1("/api/v1/checkauthn", parameters: ["requestor": "NOBODY"]) },
         OrganicCode("invalid_device_id") { try $0.v1("/api/v1/checkauthn", without: "deviceId") },
-        OrganicCode("invalid_device_info") { try $0.v1("/api/v1/checkauthn", ["device_info": "?"]) },
-        OrganicCode("bad_request") { try $0.v1("/api/v1/preauthorize", ["resource": "TNT"], without: "deviceId") },
+        OrganicCode("invalid_device_info") { try $0.v1("/api/v1/checkauthn", parameters: ["device_info": "?"]) },
+        OrganicCode("bad_request") {
+            try $0.v1("/api/v1/preauthorize", parameters: ["resource": "TNT"], without: "deviceId")
+        },
         OrganicCode("missing_resource") { device in
             try device.logIn("alice")
             return try device.v1("/api/v1/authorize")
         },
         OrganicCode("malformed_authz_request") { device in
             try device.logIn("alice")
-            return try device.v1("/api/v1/authorize", ["resource": Fragment.malformed])
+            return try device.v1("/api/v1/authorize", parameters: ["resource": Fragment.malformed])
         },
         OrganicCode("authorization_denied_by_parental_controls") { device in
             try device.logIn("bob")
-            return try device.v1("/api/v1/authorize", ["resource": Fragment.rated("TV-MA")])
+            return try device.v1("/api/v1/authorize", parameters: ["resource": Fragment.rated("TV-MA")])
         },
         OrganicCode("unknown_integration") { device in
             try device.sandbox.get(
@@ -188,23 +200,23 @@ struct OrganicCode: CustomTestStringConvertible, Sendable {
             )
         },
         OrganicCode("too_many_resources") { device in
-            try device.v1("/api/v1/preauthorize", ["resource": "1,2,3,4,5,6"])
+            try device.v1("/api/v1/preauthorize", parameters: ["resource": "1,2,3,4,5,6"])
         },
         OrganicCode("authentication_session_issuer_mismatch") { device in
             try device.logIn("alice")
-            return try device.v1("/api/v1/authorize", ["resource": "TNT", "mso_id": "DTV"])
+            return try device.v1("/api/v1/authorize", parameters: ["resource": "TNT", "mso_id": "DTV"])
         },
         OrganicCode("preauthorization_authentication_session_missing") {
-            try $0.v1("/api/v1/preauthorize", ["resource": "TNT"])
+            try $0.v1("/api/v1/preauthorize", parameters: ["resource": "TNT"])
         },
         OrganicCode("preauthorization_authentication_session_expired") { device in
             try device.logIn("alice")
             try device.sandbox.control(#"{"expireAuthentication":true}"#)
-            return try device.v1("/api/v1/preauthorize", ["resource": "TNT"])
+            return try device.v1("/api/v1/preauthorize", parameters: ["resource": "TNT"])
         },
         OrganicCode("authorization_not_found") { device in
             try device.logIn("alice")
-            return try device.v1("/api/v1/tokens/media", ["resource": "TNT"])
+            return try device.v1("/api/v1/tokens/media", parameters: ["resource": "TNT"])
         },
     ]
 }

@@ -10,7 +10,7 @@ import Testing
 /// The command-line program.
 @Suite struct `playgate-sandbox` {
     private static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
-        let run = try CommandRun(Program.built("playgate-sandbox"), arguments)
+        let run = try CommandRun(Program.built("playgate-sandbox"), arguments: arguments)
         return (run.status, run.output + run.error)
     }
 
@@ -18,12 +18,12 @@ import Testing
         try await onThread {
             let folder = try TemporaryFolder()
             let keys = try GateSample.current.get().keys
-            try folder.write("signer.pem", keys.signerCertificate)
-            try folder.write("signer.key", keys.signerKey)
-            let file = try folder.write("sandbox.yaml", try SandboxConfigurationText.printed())
+            try folder.write("signer.pem", contents: keys.signerCertificate)
+            try folder.write("signer.key", contents: keys.signerKey)
+            let file = try folder.write("sandbox.yaml", contents: try SandboxConfigurationText.printed())
             let program = try Program(
                 Program.built("playgate-sandbox"),
-                [
+                arguments: [
                     "serve", "--config", file, "--keys", folder.path, "--state", folder.file("state"), "--listen",
                     "127.0.0.1:0",
                 ],
@@ -33,7 +33,7 @@ import Testing
             let line = try #require(
                 program.output.firstMatch(of: /playgate-sandbox: listening on http:\/\/(127\.0\.0\.1:\d+)\n/)
             )
-            let answer = try HTTPConnection(String(line.1)).request("GET", "/sandbox/keys", host: "localhost")
+            let answer = try HTTPConnection(String(line.1)).request("GET", path: "/sandbox/keys", host: "localhost")
             #expect(answer.body == keys.signerCertificate)
             program.signal(SIGTERM)
             #expect(try program.waitUntilExit() == 0)
@@ -49,14 +49,14 @@ import Testing
             let folder = try TemporaryFolder()
             let program = try Program(
                 Program.built("playgate-sandbox"),
-                ["serve", "--verbose", "--listen", "127.0.0.1:0"],
+                arguments: ["serve", "--verbose", "--listen", "127.0.0.1:0"],
                 log: folder.file("log")
             )
             #expect(eventually { program.output.contains("listening on ") || !program.isRunning })
             let line = try #require(program.output.firstMatch(of: /listening on http:\/\/(127\.0\.0\.1:\d+)\n/))
             _ = try HTTPConnection(String(line.1)).request(
                 "GET",
-                "/api/v2/REF30/profiles/code/SECRET1?token=SECRET2",
+                path: "/api/v2/REF30/profiles/code/SECRET1?token=SECRET2",
                 headers: [
                     "AP-Visitor-Identifier": "SECRET3", "AP-Application-Profile": "SECRET4",
                     "Authorization": "Bearer SECRET5",
@@ -73,11 +73,11 @@ import Testing
     @Test func `refuses what it cannot do, with a reason and an exit code`() async throws {
         try await onThread {
             let folder = try TemporaryFolder()
-            let bad = try folder.write("bad.yaml", "requestors: 1\n")
-            let good = try folder.write("good.yaml", try SandboxConfigurationText.printed())
+            let bad = try folder.write("bad.yaml", contents: "requestors: 1\n")
+            let good = try folder.write("good.yaml", contents: try SandboxConfigurationText.printed())
             let keys = try GateSample.current.get().keys
-            try folder.write("signer.pem", keys.signerCertificate)
-            try folder.write("signer.key", try GateSample.foreign.get().keys.signerKey)
+            try folder.write("signer.pem", contents: keys.signerCertificate)
+            try folder.write("signer.key", contents: try GateSample.foreign.get().keys.signerKey)
             let cases: [([String], Int32, String)] = [
                 (["check", good], 0, ": valid"), (["check", bad], 2, "bad.yaml:1:13: requestors: must be a list"),
                 (["check", folder.file("none.yaml")], 2, "cannot be opened"),
@@ -105,7 +105,7 @@ import Testing
 /// The configuration that the program prints.
 private enum SandboxConfigurationText {
     static func printed() throws -> String {
-        let run = try CommandRun(Program.built("playgate-sandbox"), ["config"])
+        let run = try CommandRun(Program.built("playgate-sandbox"), arguments: ["config"])
         #expect(run.status == 0)
         #expect(run.output == SandboxConfiguration.defaultText)
         return run.output

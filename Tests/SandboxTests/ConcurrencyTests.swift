@@ -11,32 +11,32 @@ import Testing
     private static let application = ["Authorization": "Basic \(Data("demo-app:".utf8).base64EncodedString())"]
 
     private static func start(
-        _ sandbox: InProcessSandbox,
-        _ subject: String = "household-1",
-        _ fields: [String: String] = ["channel": "TNT"],
+        in sandbox: InProcessSandbox,
+        subject: String = "household-1",
+        fields: [String: String] = ["channel": "TNT"],
         ending code: String? = nil
     ) throws -> HTTPConnection.Response {
         var headers = application
         headers["X-Terminate"] = code
-        return try sandbox.form("/v2/sessions/SandboxMVPD/\(subject)", fields, headers: headers)
+        return try sandbox.form(to: "/v2/sessions/SandboxMVPD/\(subject)", fields: fields, headers: headers)
     }
 
     private static func call(
         _ sandbox: InProcessSandbox,
-        _ method: String,
-        _ path: String
-    ) throws -> HTTPConnection.Response { try sandbox.send(method, path, headers: application) }
+        method: String,
+        path: String
+    ) throws -> HTTPConnection.Response { try sandbox.send(method, path: path, headers: application) }
 
     @Test func `counts the streams of a household, whoever watches`() async throws {
         try await InProcessSandbox.withDevice(user: "carol") { (sandbox, device) throws in
-            let token = try #require(try device.token("TNT"))
+            let token = try #require(try device.token(for: "TNT"))
             let guid = try #require(try sandbox.verify(token, resource: "TNT").token?.userSessionGUID)
-            let first = try Self.start(sandbox)
+            let first = try Self.start(in: sandbox)
             #expect(first.status == 202)
             #expect(first.location.count == 36)
             #expect(first.headers["expires"] == "Thu, 02 Jan 2031 10:05:05 GMT")
-            #expect(try Self.start(sandbox, guid).status == 202)
-            let third = try Self.start(sandbox, "user-carol")
+            #expect(try Self.start(in: sandbox, subject: guid).status == 202)
+            let third = try Self.start(in: sandbox, subject: "user-carol")
             #expect(third.status == 409)
             let advice = try #require(third.list("associatedAdvice").first)
             #expect(advice["type"] as? String == "rule-violation")
@@ -48,9 +48,9 @@ import Testing
             #expect(conflict["applicationName"] as? String == "demo-app")
             #expect(conflict["startedAt"] as? String == "2031-01-02T10:04:05Z")
             // Another household has its own limit.
-            #expect(try Self.start(sandbox, "household-2").status == 202)
-            #expect(try Self.start(sandbox, "somebody").status == 202)
-            let running = try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1")
+            #expect(try Self.start(in: sandbox, subject: "household-2").status == 202)
+            #expect(try Self.start(in: sandbox, subject: "somebody").status == 202)
+            let running = try Self.call(sandbox, method: "GET", path: "/v2/runningStreams/SandboxMVPD/household-1")
             #expect(running.list("runningStreams").count == 2)
             #expect(running.headers["expires"] == "Thu, 02 Jan 2031 10:05:35 GMT")
         }
@@ -58,21 +58,21 @@ import Testing
 
     @Test func `ends a stream for another, which says who`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
-            let first = try Self.start(sandbox)
-            _ = try Self.start(sandbox)
-            let refused = try Self.start(sandbox)
+            let first = try Self.start(in: sandbox)
+            _ = try Self.start(in: sandbox)
+            let refused = try Self.start(in: sandbox)
             let conflicts = refused.list("associatedAdvice").first?["conflicts"] as? [String: [[String: Any]]]
             let code = try #require(conflicts?[first.location]?.first?["terminationCode"] as? String)
-            #expect(try Self.start(sandbox, ending: "ffffffff").status == 409)
-            #expect(try Self.start(sandbox, "household-2", ending: code).status == 202)
-            #expect(try Self.start(sandbox, ending: code).status == 202)
+            #expect(try Self.start(in: sandbox, ending: "ffffffff").status == 409)
+            #expect(try Self.start(in: sandbox, subject: "household-2", ending: code).status == 202)
+            #expect(try Self.start(in: sandbox, ending: code).status == 202)
             let path = "/v2/sessions/SandboxMVPD/household-1/\(first.location)"
             for method in ["POST", "DELETE"] {
-                let gone = try Self.call(sandbox, method, path)
+                let gone = try Self.call(sandbox, method: method, path: path)
                 #expect(gone.status == 410)
                 #expect(gone.list("associatedAdvice").first?["type"] as? String == "remote-termination")
             }
-            let running = try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1")
+            let running = try Self.call(sandbox, method: "GET", path: "/v2/runningStreams/SandboxMVPD/household-1")
             let superseded = running.list("runningStreams").compactMap {
                 ($0["metadata"] as? [String: String])?["superseded"]
             }
@@ -82,7 +82,7 @@ import Testing
 
     @Test func `lets no more in where many come at once`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
-            let answers = try concurrently(20) { _ in try Self.start(sandbox) }
+            let answers = try concurrently(20) { _ in try Self.start(in: sandbox) }
             #expect(answers.filter { $0.status == 202 }.count == 2)
             #expect(answers.filter { $0.status == 409 }.count == 18)
         }
@@ -91,16 +91,18 @@ import Testing
     /// A clock that goes back simulates a heartbeat that was read before the end was written.
     @Test func `brings nothing back that was ended, and loses no metadata`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
-            let path = "/v2/sessions/SandboxMVPD/household-1/\(try Self.start(sandbox).location)"
-            let answers = try concurrently(20) { try Self.call(sandbox, "POST", "\(path)?name\($0)=\($0)") }
+            let path = "/v2/sessions/SandboxMVPD/household-1/\(try Self.start(in: sandbox).location)"
+            let answers = try concurrently(20) {
+                try Self.call(sandbox, method: "POST", path: "\(path)?name\($0)=\($0)")
+            }
             #expect(answers.allSatisfy { $0.status == 202 })
-            let running = try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1")
+            let running = try Self.call(sandbox, method: "GET", path: "/v2/runningStreams/SandboxMVPD/household-1")
             let metadata = running.list("runningStreams").first?["metadata"] as? [String: String]
             #expect(metadata?.count == 21)
-            #expect(try Self.call(sandbox, "DELETE", path).status == 202)
+            #expect(try Self.call(sandbox, method: "DELETE", path: path).status == 202)
             sandbox.advance(seconds: -10)
-            #expect(try Self.call(sandbox, "POST", path).status == 410)
-            let after = try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1")
+            #expect(try Self.call(sandbox, method: "POST", path: path).status == 410)
+            let after = try Self.call(sandbox, method: "GET", path: "/v2/runningStreams/SandboxMVPD/household-1")
             #expect(after.list("runningStreams").isEmpty)
         }
     }
@@ -112,42 +114,50 @@ import Testing
             }
             let long = String(repeating: "x", count: 257)
             for refused in [fields(0..<65), ["name": long], [long: "value"]] {
-                #expect(try Self.start(sandbox, "household-1", refused).status == 400)
+                #expect(try Self.start(in: sandbox, subject: "household-1", fields: refused).status == 400)
             }
-            let stream = try Self.start(sandbox, "household-1", fields(0..<64))
+            let stream = try Self.start(in: sandbox, subject: "household-1", fields: fields(0..<64))
             #expect(stream.status == 202)
             let path = "/v2/sessions/SandboxMVPD/household-1/\(stream.location)"
-            #expect(try Self.call(sandbox, "POST", "\(path)?name0=2").status == 202)
-            #expect(try Self.call(sandbox, "POST", "\(path)?name64=1").status == 400)
+            #expect(try Self.call(sandbox, method: "POST", path: "\(path)?name0=2").status == 202)
+            #expect(try Self.call(sandbox, method: "POST", path: "\(path)?name64=1").status == 400)
         }
     }
 
     @Test func `ends what is not heard of for 90 seconds`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
-            let stream = try Self.start(sandbox).location
+            let stream = try Self.start(in: sandbox).location
             let path = "/v2/sessions/SandboxMVPD/household-1/\(stream)"
             sandbox.advance(seconds: 89)
-            #expect(try Self.call(sandbox, "POST", "\(path)?channel=CNN&show=Friends").status == 202)
-            let running = try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1")
+            #expect(try Self.call(sandbox, method: "POST", path: "\(path)?channel=CNN&show=Friends").status == 202)
+            let running = try Self.call(sandbox, method: "GET", path: "/v2/runningStreams/SandboxMVPD/household-1")
             // An existing value is kept; a new name is added.
             #expect(
                 running.list("runningStreams").first?["metadata"] as? [String: String]
                     == ["channel": "TNT", "show": "Friends"]
             )
             sandbox.advance(seconds: 89)
-            #expect(try Self.call(sandbox, "POST", path).status == 202)
+            #expect(try Self.call(sandbox, method: "POST", path: path).status == 202)
             sandbox.advance(seconds: 90)
-            let gone = try Self.call(sandbox, "POST", path)
+            let gone = try Self.call(sandbox, method: "POST", path: path)
             #expect(gone.status == 410)
             #expect(gone.body.isEmpty)
-            #expect(try Self.call(sandbox, "DELETE", path).status == 410)
+            #expect(try Self.call(sandbox, method: "DELETE", path: path).status == 410)
             #expect(
-                try Self.call(sandbox, "GET", "/v2/runningStreams/SandboxMVPD/household-1").json["otherStreams"] as? Int
+                try Self.call(sandbox, method: "GET", path: "/v2/runningStreams/SandboxMVPD/household-1").json[
+                    "otherStreams"
+                ] as? Int
                     == 0
             )
-            let other = try Self.start(sandbox).location
-            #expect(try Self.call(sandbox, "DELETE", "/v2/sessions/SandboxMVPD/household-1/\(other)").status == 202)
-            #expect(try Self.call(sandbox, "DELETE", "/v2/sessions/SandboxMVPD/household-1/\(other)").status == 410)
+            let other = try Self.start(in: sandbox).location
+            #expect(
+                try Self.call(sandbox, method: "DELETE", path: "/v2/sessions/SandboxMVPD/household-1/\(other)").status
+                    == 202
+            )
+            #expect(
+                try Self.call(sandbox, method: "DELETE", path: "/v2/sessions/SandboxMVPD/household-1/\(other)").status
+                    == 410
+            )
         }
     }
 
@@ -157,21 +167,34 @@ import Testing
             with: "concurrency: { limit: 1, strategy: evictOldest, requiredMetadata: [channel] }"
         )
         try await InProcessSandbox.with(configuration) { (sandbox) throws in
-            #expect(try Self.call(sandbox, "GET", "/v2/metadata").body == #"["channel"]"#)
-            let missing = try Self.start(sandbox, "household-1", [:])
+            #expect(try Self.call(sandbox, method: "GET", path: "/v2/metadata").body == #"["channel"]"#)
+            let missing = try Self.start(in: sandbox, subject: "household-1", fields: [:])
             #expect(missing.status == 400)
             #expect(
                 missing.body
                     == #"{"associatedAdvice":[],"obligations":{"namespace":"adobe.primetime.cm","action":"refresh","arguments":["channel"]}}"#
             )
-            #expect(try sandbox.form("/v2/sessions/SandboxMVPD/household-1", ["channel": "TNT"]).status == 401)
-            #expect(try Self.call(sandbox, "POST", "/v2/sessions/Nobody/household-1?channel=TNT").status == 404)
-            #expect(try Self.call(sandbox, "POST", "/v2/sessions/SandboxMVPD/household-1/none").status == 404)
+            #expect(
+                try sandbox.form(to: "/v2/sessions/SandboxMVPD/household-1", fields: ["channel": "TNT"]).status == 401
+            )
+            #expect(
+                try Self.call(sandbox, method: "POST", path: "/v2/sessions/Nobody/household-1?channel=TNT").status
+                    == 404
+            )
+            #expect(
+                try Self.call(sandbox, method: "POST", path: "/v2/sessions/SandboxMVPD/household-1/none").status == 404
+            )
             // The newest stream starts, and the oldest is ended.
-            let first = try Self.start(sandbox).location
-            let second = try Self.start(sandbox).location
-            #expect(try Self.call(sandbox, "POST", "/v2/sessions/SandboxMVPD/household-1/\(first)").status == 410)
-            #expect(try Self.call(sandbox, "POST", "/v2/sessions/SandboxMVPD/household-1/\(second)").status == 202)
+            let first = try Self.start(in: sandbox).location
+            let second = try Self.start(in: sandbox).location
+            #expect(
+                try Self.call(sandbox, method: "POST", path: "/v2/sessions/SandboxMVPD/household-1/\(first)").status
+                    == 410
+            )
+            #expect(
+                try Self.call(sandbox, method: "POST", path: "/v2/sessions/SandboxMVPD/household-1/\(second)").status
+                    == 202
+            )
         }
     }
 }

@@ -85,9 +85,9 @@ import Testing
     @Test("is refused with file, line and key", arguments: faults)
     func refused(_ fault: (text: String, other: String, key: String, message: String)) throws {
         let problems = Self.problems(InProcessSandbox.configuration(replacing: fault.text, with: fault.other))
-        let problem = try #require(problems.first { $0.place.key == fault.key }, "\(problems)")
-        #expect(problem.place.file == "test.yaml")
-        #expect(problem.place.line > 0)
+        let problem = try #require(problems.first { $0.location.key == fault.key }, "\(problems)")
+        #expect(problem.location.file == "test.yaml")
+        #expect(problem.location.line > 0)
         #expect(problem.message.contains(fault.message), "\(problem)")
     }
 
@@ -100,7 +100,7 @@ import Testing
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let info = Data(#"{"primaryHardwareType":"SetTopBox","osName":"tvOS"}"#.utf8).base64EncodedString()
             let path = "/api/v2/REF30/configuration"
-            let known = try device.get(path, ["X-Device-Info": info]).json
+            let known = try device.get(path, headers: ["X-Device-Info": info]).json
             #expect(known["device"] as? String == "SetTopBox")
             #expect(known["os"] as? String == "tvOS")
             #expect(known["clientType"] as? String == "unknown")

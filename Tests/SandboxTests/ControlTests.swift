@@ -49,7 +49,7 @@ import Testing
                 """
             #expect(try sandbox.control(set).status == 204)
             #expect(try sandbox.get("/sandbox/control").body == set)
-            #expect(try sandbox.send("DELETE", "/sandbox/control").status == 204)
+            #expect(try sandbox.send("DELETE", path: "/sandbox/control").status == 204)
             #expect(try sandbox.get("/sandbox/control").body == before)
         }
     }
@@ -59,20 +59,22 @@ import Testing
             for host in [
                 "evil.example", "evil.example:80", "127.0.0.1.evil.example", "10.0.0.1", "[::2]", "localhost.x",
             ] {
-                #expect(try sandbox.send("GET", "/sandbox/control", host: host).status == 421, "\(host)")
+                #expect(try sandbox.send("GET", path: "/sandbox/control", host: host).status == 421, "\(host)")
             }
             for name in ["X-Forwarded-For", "Forwarded", "x-forwarded-for"] {
                 #expect(try sandbox.get("/sandbox/control", headers: [name: "for=127.0.0.1"]).status == 403)
-                #expect(try sandbox.json("/sandbox/control", "{}", headers: [name: "127.0.0.1"]).status == 403)
+                #expect(
+                    try sandbox.json(to: "/sandbox/control", body: "{}", headers: [name: "127.0.0.1"]).status == 403
+                )
             }
             for host in ["localhost", "localhost:1", "127.0.0.2:8070", "[::1]:8070", "LOCALHOST"] {
-                #expect(try sandbox.send("GET", "/sandbox/control", host: host).status == 200, "\(host)")
+                #expect(try sandbox.send("GET", path: "/sandbox/control", host: host).status == 200, "\(host)")
             }
             for (origin, status) in [("http://evil.example", 403), ("null", 403), (sandbox.url, 200)] {
                 #expect(try sandbox.get("/sandbox/control", headers: ["Origin": origin]).status == status)
             }
-            #expect(try sandbox.json("/sandbox/control", "{}", headers: ["Origin": "null"]).status == 403)
-            #expect(try sandbox.send("DELETE", "/sandbox/control", host: "evil.example").status == 421)
+            #expect(try sandbox.json(to: "/sandbox/control", body: "{}", headers: ["Origin": "null"]).status == 403)
+            #expect(try sandbox.send("DELETE", path: "/sandbox/control", host: "evil.example").status == 421)
         }
     }
 
@@ -87,10 +89,10 @@ import Testing
     func tokens(control: String, status: VerificationStatus) async throws {
         try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
             try sandbox.control(control)
-            let token = try #require(try device.token("TNT"))
+            let token = try #require(try device.token(for: "TNT"))
             #expect(try sandbox.verify(token, resource: "TNT").status == status)
-            _ = try sandbox.send("DELETE", "/sandbox/control")
-            #expect(try sandbox.verify(try #require(try device.token("TNT")), resource: "TNT").isValid)
+            _ = try sandbox.send("DELETE", path: "/sandbox/control")
+            #expect(try sandbox.verify(try #require(try device.token(for: "TNT")), resource: "TNT").isValid)
         }
     }
 
@@ -108,9 +110,9 @@ import Testing
         try await InProcessSandbox.with { (sandbox) throws in
             try sandbox.control(#"{"faults":[{"on":"\#(operation)","status":503,"times":2}]}"#)
             let other = operation == "register" ? "/o/client/token" : "/o/client/register"
-            #expect(try sandbox.json(other, "{}").status == 400)
+            #expect(try sandbox.json(to: other, body: "{}").status == 400)
             for expected in [true, true, false] {
-                #expect((try sandbox.form(path, [:]).status == 503) == expected)
+                #expect((try sandbox.form(to: path, fields: [:]).status == 503) == expected)
             }
         }
     }
@@ -136,7 +138,7 @@ import Testing
     @Test func `answers with a word of registration`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             try sandbox.control(#"{"faults":[{"on":"token","code":"unauthorized_client","times":1}]}"#)
-            let answer = try sandbox.form("/o/client/token", [:])
+            let answer = try sandbox.form(to: "/o/client/token", fields: [:])
             #expect(answer.status == 400)
             #expect(answer.json["error"] as? String == "unauthorized_client")
         }
@@ -146,7 +148,7 @@ import Testing
         try await InProcessSandbox.with { (sandbox) throws in
             try sandbox.control(#"{"faults":[{"on":"configuration","close":true,"times":1}]}"#)
             let connection = try HTTPConnection(sandbox.address)
-            try connection.sendRequest("GET", "/api/v1/config/REF30", host: sandbox.address)
+            try connection.sendRequest("GET", path: "/api/v1/config/REF30", host: sandbox.address)
             #expect(connection.isClosedByPeer())
             #expect(try sandbox.get("/api/v1/config/REF30").status == 200)
         }
@@ -158,12 +160,12 @@ import Testing
             let stall = #"{"faults":[{"on":"configuration","stall":true,"times":1}]}"#
             try sandbox.control(stall)
             let connection = try HTTPConnection(sandbox.address)
-            try connection.sendRequest("GET", "/api/v1/config/REF30", host: sandbox.address)
+            try connection.sendRequest("GET", path: "/api/v1/config/REF30", host: sandbox.address)
             // The service handles the request once the fault is gone.
             #expect(eventually { (try? sandbox.get("/sandbox/control"))?.list("faults").isEmpty == true })
             try sandbox.control(stall)
             // The service does not wait for a client that disconnects either.
-            try HTTPConnection(sandbox.address).sendRequest("GET", "/api/v1/config/REF30", host: sandbox.address)
+            try HTTPConnection(sandbox.address).sendRequest("GET", path: "/api/v1/config/REF30", host: sandbox.address)
             #expect(try sandbox.get("/sandbox/keys").status == 200)
             return Waiting(connection: connection)
         }
@@ -173,7 +175,7 @@ import Testing
     @Test func `of no kind is needed to end the service while half a request has come`() async throws {
         let connections = try await InProcessSandbox.with(patience: .seconds(1)) { (sandbox) throws in
             let connection = try HTTPConnection(sandbox.address)
-            #expect(try connection.request("GET", "/sandbox/keys", host: sandbox.address).status == 200)
+            #expect(try connection.request("GET", path: "/sandbox/keys", host: sandbox.address).status == 200)
             try connection.send(
                 "POST /o/client/token HTTP/1.1\r\nHost: \(sandbox.address)\r\nContent-Length: 10\r\n\r\nhalf"
             )

@@ -32,15 +32,15 @@ import Testing
     @Test("inventory 42, 43: goes by packages and ratings", arguments: verdicts)
     func verdict(_ expected: (user: String, mvpd: String, resource: String, code: String?)) async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
-            try device.logIn(expected.user, expected.mvpd)
-            let answer = try device.authorize(expected.resource, expected.mvpd)
+            try device.logIn(expected.user, mvpd: expected.mvpd)
+            let answer = try device.authorize(expected.resource, mvpd: expected.mvpd)
             #expect(answer.status == 200)
             let decision = try #require(answer.list("decisions").first)
             #expect(decision["resource"] as? String == expected.resource)
             #expect(decision["authorized"] as? Bool == (expected.code == nil))
             #expect(decision["source"] as? String == "mvpd")
             #expect(answer.anyCode == expected.code)
-            let pre = try device.decide("preauthorize", [expected.resource], expected.mvpd)
+            let pre = try device.decide("preauthorize", resources: [expected.resource], mvpd: expected.mvpd)
             let code =
                 expected.code == "authorization_denied_by_mvpd" ? "preauthorization_denied_by_mvpd" : expected.code
             #expect(pre.anyCode == code)
@@ -63,19 +63,19 @@ import Testing
 
     @Test func `inventory 27, 28: is one for each resource that is asked about, up to five`() async throws {
         try await InProcessSandbox.withDevice(user: "bob") { (sandbox, device) throws in
-            let answer = try device.decide("preauthorize", ["TNT", "TBS", "CNN", "HBO", "ESPN"])
+            let answer = try device.decide("preauthorize", resources: ["TNT", "TBS", "CNN", "HBO", "ESPN"])
             #expect(answer.list("decisions").map { $0["authorized"] as? Bool } == [true, true, false, false, false])
-            let many = try device.decide("preauthorize", ["1", "2", "3", "4", "5", "6"])
+            let many = try device.decide("preauthorize", resources: ["1", "2", "3", "4", "5", "6"])
             #expect(many.status == 403)
             #expect(many.code == "too_many_resources")
-            #expect(try device.decide("authorize", ["TNT", "TBS"]).code == "too_many_resources")
+            #expect(try device.decide("authorize", resources: ["TNT", "TBS"]).code == "too_many_resources")
         }
     }
 
     @Test func `says why only where the requestor wants it`() async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             try device.logIn("bob", requestor: "QUIET")
-            let answer = try device.decide("preauthorize", ["CNN"], requestor: "QUIET")
+            let answer = try device.decide("preauthorize", resources: ["CNN"], requestor: "QUIET")
             #expect(answer.list("decisions").first?["authorized"] as? Bool == false)
             #expect(answer.anyCode == nil)
         }
@@ -83,13 +83,13 @@ import Testing
 
     @Test func `brings a new token each time, and the viewer's own GUID`() async throws {
         try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
-            let first = try #require(try device.token("TNT"))
+            let first = try #require(try device.token(for: "TNT"))
             sandbox.advance(seconds: 1)
-            let second = try #require(try device.token("TNT"))
+            let second = try #require(try device.token(for: "TNT"))
             #expect(first != second)
             let other = try sandbox.device("tablet")
             try other.logIn("bob")
-            let guids = try [first, second, try #require(try other.token("TNT"))].map {
+            let guids = try [first, second, try #require(try other.token(for: "TNT"))].map {
                 try sandbox.verify($0, resource: "TNT").token?.userSessionGUID
             }
             #expect(guids[0] == guids[1])
@@ -104,7 +104,8 @@ import Testing
             #expect(try device.authorize("TNT").anyCode == nil)
             // Another requestor and another device have no authentication.
             #expect(
-                try device.decide("authorize", ["TNT"], requestor: "QUIET").anyCode == "authenticated_profile_missing"
+                try device.decide("authorize", resources: ["TNT"], requestor: "QUIET").anyCode
+                    == "authenticated_profile_missing"
             )
             #expect(try sandbox.device("other").authorize("TNT").anyCode == "authenticated_profile_missing")
             try sandbox.control(#"{"expireAuthentication":true}"#)
@@ -120,15 +121,20 @@ import Testing
 
     @Test func `is for the login that it was made for`() async throws {
         try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
-            #expect(try device.token("CNN") != nil)
-            #expect(try device.v1("/api/v1/tokens/media", ["resource": "CNN"]).status == 200)
+            #expect(try device.token(for: "CNN") != nil)
+            #expect(try device.v1("/api/v1/tokens/media", parameters: ["resource": "CNN"]).status == 200)
             // A degradation rule that authenticates every viewer replaces the identity of the viewer.
             try sandbox.control(#"{"degradation":[{"requestor":"REF30","mvpd":"SandboxMVPD","rule":"authNAll"}]}"#)
-            #expect(try device.v1("/api/v1/tokens/media", ["resource": "CNN"]).code == "authorization_not_found")
-            #expect(try device.v1("/api/v1/authorize", ["resource": "ESPN"]).status == 200)
+            #expect(
+                try device.v1("/api/v1/tokens/media", parameters: ["resource": "CNN"]).code == "authorization_not_found"
+            )
+            #expect(try device.v1("/api/v1/authorize", parameters: ["resource": "ESPN"]).status == 200)
             try sandbox.control(#"{"degradation":[]}"#)
-            #expect(try device.v1("/api/v1/tokens/media", ["resource": "ESPN"]).code == "authorization_not_found")
-            #expect(try device.v1("/api/v1/tokens/media", ["resource": "CNN"]).status == 200)
+            #expect(
+                try device.v1("/api/v1/tokens/media", parameters: ["resource": "ESPN"]).code
+                    == "authorization_not_found"
+            )
+            #expect(try device.v1("/api/v1/tokens/media", parameters: ["resource": "CNN"]).status == 200)
         }
     }
 
@@ -153,7 +159,7 @@ import Testing
                 #expect(try device.session().json["reasonType"] as? String == "degraded")
                 let profile = try device.get("/api/v2/REF30/profiles/SandboxMVPD").body
                 #expect(profile.contains(#""type":"degraded""#))
-                #expect(try device.v1("/api/v1/checkauthn", ["mso_id": "SandboxMVPD"]).status == 200)
+                #expect(try device.v1("/api/v1/checkauthn", parameters: ["mso_id": "SandboxMVPD"]).status == 200)
             }
         }
     }
@@ -183,7 +189,7 @@ import Testing
     )
     func action(mvpd: String, isLoggedIn: Bool, action: String) async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
-            if isLoggedIn { try device.logIn("alice", mvpd) }
+            if isLoggedIn { try device.logIn("alice", mvpd: mvpd) }
             for (path, action) in [("REF30/logout", action), ("logout/REF30", isLoggedIn ? "invalid" : action)] {
                 let logout = try device.logOut(mvpd, path: path)
                 #expect(logout["actionName"] as? String == action)

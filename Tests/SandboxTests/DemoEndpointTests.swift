@@ -32,12 +32,12 @@ import Testing
 
     @Test func `has no page that the folder does not have`() async throws {
         let folder = try TemporaryFolder()
-        try folder.write("index.html", "<p>start</p>")
-        try folder.write("secret.txt", "secret")
-        try folder.write(".hidden.html", "secret")
-        try folder.write("two words.html", "secret")
-        try folder.write("{name}.html", "secret")
-        try folder.write(":name.html", "secret")
+        try folder.write("index.html", contents: "<p>start</p>")
+        try folder.write("secret.txt", contents: "secret")
+        try folder.write(".hidden.html", contents: "secret")
+        try folder.write("two words.html", contents: "secret")
+        try folder.write("{name}.html", contents: "secret")
+        try folder.write(":name.html", contents: "secret")
         let files = FileManager.default
         try files.createSymbolicLink(atPath: folder.file("link.html"), withDestinationPath: folder.file("secret.txt"))
         try files.createDirectory(atPath: folder.file("vendor.js"), withIntermediateDirectories: false)
@@ -65,11 +65,11 @@ import Testing
             #expect(throws: SandboxError.self) { try ApplicationPages(folder: folder.path) }?.description
         }
         #expect(reason()?.contains("has no index.html") == true)
-        try folder.write("index.html", String(repeating: " ", count: 1 << 20 + 1))
+        try folder.write("index.html", contents: String(repeating: " ", count: 1 << 20 + 1))
         #expect(reason()?.contains("is larger than") == true)
-        try folder.write("index.html", "")
+        try folder.write("index.html", contents: "")
         _ = try ApplicationPages(folder: folder.path)
-        try folder.write("sandbox.css", "")
+        try folder.write("sandbox.css", contents: "")
         #expect(reason()?.contains("the service's own") == true)
         #expect(throws: SandboxError.self) { try ApplicationPages(folder: folder.file("none")) }
     }
@@ -79,7 +79,7 @@ import Testing
             for path in [
                 "/", "/demo.js", "/stream.js", "/sandbox.css", "/sandbox/demo.json", "/sandbox/keys", "/sandbox/errors",
             ] {
-                #expect(try sandbox.send("HEAD", path).status == 200, "\(path)")
+                #expect(try sandbox.send("HEAD", path: path).status == 200, "\(path)")
             }
             let device = try sandbox.device()
             try device.logIn("alice")
@@ -87,11 +87,11 @@ import Testing
                 "/api/v2/REF30/logout/SandboxMVPD?redirectUrl=adobepass%3A%2F%2Fios.app", "/sandbox/control",
                 "/adobe-services/logout?requestor_id=REF30&mso_id=SandboxMVPD&device_id=\(device.name)",
             ] {
-                let answer = try sandbox.send("HEAD", path, headers: device.headers)
+                let answer = try sandbox.send("HEAD", path: path, headers: device.headers)
                 #expect(answer.status == 405, "\(path)")
                 #expect(answer.headers["allow"] == "GET")
             }
-            #expect(try device.token("TNT") != nil)
+            #expect(try device.token(for: "TNT") != nil)
         }
     }
 
@@ -103,13 +103,13 @@ import Testing
         try await InProcessSandbox.with(configuration) { (sandbox) throws in
             for host in ["evil.example", "evil.example:8070", "gate", "127.0.0.1.evil.example", "", "auth.adobe.com"] {
                 for path in ["/", "/sandbox/keys", "/api/v1/config/REF30", "/nothing"] {
-                    let answer = try sandbox.send("GET", path, host: host)
+                    let answer = try sandbox.send("GET", path: path, host: host)
                     #expect(answer.status == 421, "\(host)")
                     #expect(answer.headers["content-type"] == "text/plain;charset=UTF-8")
                 }
             }
             for host in ["localhost:1", "127.0.0.1", "[::1]:80", "SP.auth.adobe.com", "sp.auth.adobe.com:443"] {
-                #expect(try sandbox.send("GET", "/sandbox/keys", host: host).status == 200, "\(host)")
+                #expect(try sandbox.send("GET", path: "/sandbox/keys", host: host).status == 200, "\(host)")
             }
         }
     }
@@ -121,11 +121,11 @@ import Testing
             let items = try #require(demo["items"] as? [[String: Any]])
             #expect(items.count == 6)
             let bearer = try sandbox.bearer(statement: demo["softwareStatement"] as? String ?? "")
-            let device = TestDevice(sandbox, "browser", bearer)
+            let device = TestDevice(sandbox: sandbox, name: "browser", bearer: bearer)
             try device.logIn("alice")
             for item in items where item["protected"] as? Bool == true {
                 let resource = try #require(item["resource"] as? String)
-                #expect(try device.token(resource) != nil, "\(resource)")
+                #expect(try device.token(for: resource) != nil, "\(resource)")
             }
         }
     }

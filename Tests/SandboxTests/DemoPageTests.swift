@@ -146,20 +146,20 @@ struct DemoPageTests {
 private func expectAdvice(in browser: WebDriver) throws {
     try browser.wait(until: "document.querySelector('\(Page.provider)')?.checkVisibility()")
     /// Returns the texts of the panel about a refusal with these facts: advice, code, action and time.
-    func shown(_ facts: String) throws -> [String] {
+    func outcome(_ facts: String) throws -> [String] {
         let refusal = "refuse(new Refusal('service', { code: 'a_code', message: 'A message.', \(facts) }))"
         let texts = "[...document.querySelectorAll('#fault dd')].map((value) => value.innerText)"
         return try browser.value("(\(refusal), \(texts))") as? [String] ?? []
     }
     for action in StatusAction.documented.map(\.rawValue) {
-        let texts = try shown("action: '\(action)'")
+        let texts = try outcome("action: '\(action)'")
         #expect(texts.dropFirst() == ["a_code", action])
         #expect(texts.first != action && texts.first?.count ?? 0 > 10, "\(action): \(texts)")
     }
-    #expect(try shown("action: 'later'") == ["later", "a_code", "later"])
-    #expect(try shown("action: 'retry-after', retryAfter: '7'").last == "7 s")
-    #expect(try shown("action: 'retry-after', retryAfter: 'Mon, 01 Jan 2001 00:00:00 GMT'").last == "0 s")
-    #expect(try shown("action: 'retry-after', retryAfter: 'soon'").last == "retry-after")
+    #expect(try outcome("action: 'later'") == ["later", "a_code", "later"])
+    #expect(try outcome("action: 'retry-after', retryAfter: '7'").last == "7 s")
+    #expect(try outcome("action: 'retry-after', retryAfter: 'Mon, 01 Jan 2001 00:00:00 GMT'").last == "0 s")
+    #expect(try outcome("action: 'retry-after', retryAfter: 'soon'").last == "retry-after")
     // The service throttles, with a page in place of an error.
     let answer = "new Response('<h1>429</h1>', { status: 429, headers: { 'Retry-After': '9' } })"
     try browser.value("(window.fetch = async () => \(answer), true)")
@@ -350,7 +350,7 @@ private final class RunningDemo {
         let programs = [Program.built("playgate"), Program.built("playgate-sandbox")]
         // Short enough to see them end, and long enough to use a media token on a machine with other work.
         let options = ["--listen", "127.0.0.1:\(try freePort())", "--token", "10", "--grant", "6"]
-        let script = try Program(path, options + programs, log: folder.file("log"))
+        let script = try Program(path, arguments: options + programs, log: folder.file("log"))
         self.script = script
         let ready = /demo-tv: (http:\S+)/
         guard eventually(within: 400, { script.output.firstMatch(of: ready) != nil || !script.isRunning }),

@@ -3,14 +3,20 @@
 
 /// Resources in Media RSS.
 enum Fragment {
-    static let film = fragment("Cinema", "Example Film", "film-1", "urn:mpaa", "R")
+    static let film = fragment(
+        channel: "Cinema",
+        title: "Example Film",
+        guid: "film-1",
+        scheme: "urn:mpaa",
+        rating: "R"
+    )
 
     static func fragment(
-        _ channel: String,
-        _ title: String,
-        _ guid: String,
-        _ scheme: String,
-        _ rating: String
+        channel: String,
+        title: String,
+        guid: String,
+        scheme: String,
+        rating: String
     ) -> String {
         """
         <rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/"><channel><title>\(channel)</title>\
@@ -19,7 +25,9 @@ enum Fragment {
         """
     }
 
-    static func rated(_ rating: String) -> String { fragment("TNT", "Show", "show-1", "urn:v-chip", rating) }
+    static func rated(_ rating: String) -> String {
+        fragment(channel: "TNT", title: "Show", guid: "show-1", scheme: "urn:v-chip", rating: rating)
+    }
 
     static let malformed = "<rss><channel><title>TNT</channel></rss>"
 }

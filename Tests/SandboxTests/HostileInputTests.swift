@@ -18,7 +18,9 @@ import Testing
         try await InProcessSandbox.with { (sandbox) throws in
             let body = String(repeating: "a", count: 256 * 1024 + 1)
             let type = ["Content-Type": "application/x-www-form-urlencoded"]
-            let answer = try HTTPConnection.unlessClosed { try sandbox.send("POST", path, headers: type, body: body) }
+            let answer = try HTTPConnection.unlessClosed {
+                try sandbox.send("POST", path: path, headers: type, body: body)
+            }
             #expect(answer == nil || answer?.status == 413)
             #expect(try sandbox.get("/sandbox/keys").status == 200)
         }
@@ -31,8 +33,8 @@ import Testing
                 let v2 = try device.get("/api/v2/REF30/profiles?\(query)")
                 #expect(v2.status == 400 && v2.json["status"] as? Int == 400)
                 #expect(try sandbox.get("/api/v1/preauthorize?\(query)").anyCode == "bad_request")
-                #expect(try sandbox.form("/o/client/token?\(query)", [:]).anyCode == "invalid_request")
-                let legacy = try sandbox.form("/adobe-services/authorize?\(query)", [:])
+                #expect(try sandbox.form(to: "/o/client/token?\(query)", fields: [:]).anyCode == "invalid_request")
+                let legacy = try sandbox.form(to: "/adobe-services/authorize?\(query)", fields: [:])
                 #expect(legacy.status == 400 && legacy.element("code") == "bad_request")
             }
             #expect(try device.get("/api/v2/REF30/profiles/%zz").status == 400)
@@ -42,19 +44,23 @@ import Testing
     @Test("in names of devices is refused or left out", arguments: ["\u{1}", "a\u{FFFE}b"])
     func device(name: String) async throws {
         try await InProcessSandbox.with { (sandbox) throws in
-            let device = TestDevice(sandbox, name, try sandbox.bearer())
+            let device = TestDevice(sandbox: sandbox, name: name, bearer: try sandbox.bearer())
             for path in ["/api/v1/checkauthn", "/api/v1/preauthorize"] {
-                let answer = try device.v1(path, ["resource": "TNT"])
+                let answer = try device.v1(path, parameters: ["resource": "TNT"])
                 #expect(answer.status == 400)
                 #expect(answer.anyCode == "invalid_device_id")
             }
             let form = ["deviceId": name, "format": "xml"]
             let bearer = device.authorization
-            let refused = try sandbox.form("/reggie/v1/REF30/regcode", form, headers: bearer)
+            let refused = try sandbox.form(to: "/reggie/v1/REF30/regcode", fields: form, headers: bearer)
             #expect(refused.status == 400)
             #expect(refused.anyCode == "invalid_device_id")
             let agent = bearer.merging(["User-Agent": "a\u{FFFE}b"]) { $1 }
-            let made = try sandbox.form("/reggie/v1/REF30/regcode", ["deviceId": "d", "format": "xml"], headers: agent)
+            let made = try sandbox.form(
+                to: "/reggie/v1/REF30/regcode",
+                fields: ["deviceId": "d", "format": "xml"],
+                headers: agent
+            )
             #expect(made.status == 201)
         }
     }
@@ -63,13 +69,16 @@ import Testing
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             func profiles(_ bytes: [UInt8]) throws -> HTTPConnection.Response {
                 let name = Data(bytes).base64EncodedString()
-                return try device.get("/api/v2/REF30/profiles", ["AP-Device-Identifier": "fingerprint \(name)"])
+                return try device.get(
+                    "/api/v2/REF30/profiles",
+                    headers: ["AP-Device-Identifier": "fingerprint \(name)"]
+                )
             }
             let other = Data([0xFF]).base64EncodedString()
             let fields = ["mvpd": "DTV", "domainName": "adobe.com", "redirectUrl": TestDevice.redirect]
             let header = ["AP-Device-Identifier": "fingerprint \(other)"]
-            let session = try device.form("/api/v2/REF30/sessions", fields, header).json
-            _ = try device.submit("alice", sandbox.get(session["url"] as? String ?? "").location)
+            let session = try device.form(to: "/api/v2/REF30/sessions", fields: fields, headers: header).json
+            _ = try device.submit("alice", to: sandbox.get(session["url"] as? String ?? "").location)
             #expect(try profiles([0xFF]).body.contains("DTV"))
             for bytes in [[0xFE], [0xFF, 0xFF], Array("\u{FFFD}".utf8)] as [[UInt8]] {
                 #expect(try !profiles(bytes).body.contains("DTV"))
@@ -90,8 +99,8 @@ import Testing
         try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
             for kind in ["authorize", "preauthorize"] {
                 let answer = try sandbox.json(
-                    "/api/v2/REF30/decisions/\(kind)/SandboxMVPD",
-                    body,
+                    to: "/api/v2/REF30/decisions/\(kind)/SandboxMVPD",
+                    body: body,
                     headers: device.headers
                 )
                 #expect(answer.status == 400)
@@ -104,7 +113,7 @@ import Testing
     func malformedForm(text: String) async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             let type = ["Content-Type": "application/x-www-form-urlencoded"]
-            #expect(try sandbox.send("POST", "/o/client/token", headers: type, body: text).status == 400)
+            #expect(try sandbox.send("POST", path: "/o/client/token", headers: type, body: text).status == 400)
             #expect(try sandbox.get("/api/v1/config/REF30?\(text)").status == 400)
             #expect(try sandbox.get("/api/v1/config/REF30").status == 200)
         }
@@ -152,7 +161,7 @@ import Testing
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let answer = try sandbox.send(
                 "GET",
-                "/api/v2/NOBODY/profiles",
+                path: "/api/v2/NOBODY/profiles",
                 headers: device.headers,
                 host: "a\"><script>"
             )
@@ -200,24 +209,29 @@ import Testing
             let request = try #require(begun.body.hidden("SAMLRequest"))
             #expect(begun.body.hidden("RelayState") == code)
             let other = try device.code()
-            #expect(try sandbox.form("/sandbox/saml/idp", ["SAMLRequest": request, "RelayState": other]).status == 400)
-            let form = try sandbox.form("/sandbox/saml/idp", ["SAMLRequest": request, "RelayState": code])
+            #expect(
+                try sandbox.form(to: "/sandbox/saml/idp", fields: ["SAMLRequest": request, "RelayState": other]).status
+                    == 400
+            )
+            let form = try sandbox.form(to: "/sandbox/saml/idp", fields: ["SAMLRequest": request, "RelayState": code])
             let ticket = try #require(form.body.hidden("ticket"))
             let fields = ["ticket": ticket, "RelayState": code, "username": "alice", "password": "wrong"]
-            let wrong = try sandbox.form("/sandbox/saml/login", fields)
+            let wrong = try sandbox.form(to: "/sandbox/saml/login", fields: fields)
             #expect(wrong.status == 401)
-            #expect(try sandbox.form("/sandbox/saml/login", fields).status == 400)
+            #expect(try sandbox.form(to: "/sandbox/saml/login", fields: fields).status == 400)
             let again = try #require(wrong.body.hidden("ticket"))
             let done = try sandbox.form(
-                "/sandbox/saml/login",
-                ["ticket": again, "RelayState": code, "username": "alice", "password": "alice"]
+                to: "/sandbox/saml/login",
+                fields: ["ticket": again, "RelayState": code, "username": "alice", "password": "alice"]
             )
             let response = ["SAMLResponse": try #require(done.body.hidden("SAMLResponse")), "RelayState": code]
             #expect(done.body.contains("/sp/saml/SAMLAssertionConsumer"))
             let consumer = "/sp/saml/SAMLAssertionConsumer"
-            #expect(try sandbox.form(consumer, ["SAMLResponse": request, "RelayState": code]).status == 400)
-            #expect(try sandbox.form(consumer, response).status == 200)
-            #expect(try sandbox.form(consumer, response).status == 400)
+            #expect(
+                try sandbox.form(to: consumer, fields: ["SAMLResponse": request, "RelayState": code]).status == 400
+            )
+            #expect(try sandbox.form(to: consumer, fields: response).status == 200)
+            #expect(try sandbox.form(to: consumer, fields: response).status == 400)
             #expect(try device.v1("/api/v1/tokens/authn").json["mvpd"] as? String == "DTV")
         }
     }

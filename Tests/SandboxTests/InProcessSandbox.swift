@@ -51,7 +51,7 @@ final class InProcessSandbox: Sendable {
         state: SandboxServer.State = .memory,
         pages: ApplicationPages? = nil,
         patience: Duration = SandboxServer.patience,
-        _ body: @escaping @Sendable (InProcessSandbox) throws -> Value
+        body: @escaping @Sendable (InProcessSandbox) throws -> Value
     ) async throws -> Value {
         let clock = TestClock()
         let keys = try keys.get()
@@ -73,7 +73,7 @@ final class InProcessSandbox: Sendable {
     static func withDevice<Value: Sendable>(
         _ configuration: String? = nil,
         user: String? = nil,
-        _ body: @escaping @Sendable (InProcessSandbox, TestDevice) throws -> Value
+        body: @escaping @Sendable (InProcessSandbox, TestDevice) throws -> Value
     ) async throws -> Value {
         try await with(configuration) { (sandbox) throws in
             let device = try sandbox.device()
@@ -95,7 +95,7 @@ final class InProcessSandbox: Sendable {
     /// Sends a request, and reads the response.
     func send(
         _ method: String,
-        _ path: String,
+        path: String,
         headers: [String: String] = [:],
         body: String? = nil,
         host: String? = nil
@@ -110,23 +110,23 @@ final class InProcessSandbox: Sendable {
     }
 
     func get(_ path: String, headers: [String: String] = [:]) throws -> Response {
-        try send("GET", path, headers: headers)
+        try send("GET", path: path, headers: headers)
     }
 
-    func form(_ path: String, _ fields: [String: String], headers: [String: String] = [:]) throws -> Response {
+    func form(to path: String, fields: [String: String], headers: [String: String] = [:]) throws -> Response {
         var headers = headers
         headers["Content-Type"] = "application/x-www-form-urlencoded"
-        return try send("POST", path, headers: headers, body: Self.query(fields))
+        return try send("POST", path: path, headers: headers, body: Self.query(fields))
     }
 
-    func json(_ path: String, _ body: String, headers: [String: String] = [:]) throws -> Response {
+    func json(to path: String, body: String, headers: [String: String] = [:]) throws -> Response {
         var headers = headers
         headers["Content-Type"] = "application/json"
-        return try send("POST", path, headers: headers, body: body)
+        return try send("POST", path: path, headers: headers, body: body)
     }
 
     /// Sets switches of the sandbox, and returns the response.
-    @discardableResult func control(_ body: String) throws -> Response { try json("/sandbox/control", body) }
+    @discardableResult func control(_ body: String) throws -> Response { try json(to: "/sandbox/control", body: body) }
 
     static func query(_ fields: [String: String]) -> String {
         fields.sorted { $0.key < $1.key }.map { "\($0.key.percentEncoded)=\($0.value.percentEncoded)" }.joined(
@@ -141,10 +141,10 @@ final class InProcessSandbox: Sendable {
         var body = ["software_statement": statement]
         body["redirect_uri"] = redirect
         let text = String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self)
-        let registration = try json("/o/client/register", text).json
+        let registration = try json(to: "/o/client/register", body: text).json
         let token = try form(
-            "/o/client/token",
-            [
+            to: "/o/client/token",
+            fields: [
                 "grant_type": "client_credentials", "client_id": registration["client_id"] as? String ?? "",
                 "client_secret": registration["client_secret"] as? String ?? "",
             ]
@@ -153,7 +153,9 @@ final class InProcessSandbox: Sendable {
     }
 
     /// Creates a device with a registered application.
-    func device(_ name: String = "device-1") throws -> TestDevice { TestDevice(self, name, try bearer()) }
+    func device(_ name: String = "device-1") throws -> TestDevice {
+        TestDevice(sandbox: self, name: name, bearer: try bearer())
+    }
 
     /// Verifies a token for a resource at the current time.
     func verify(_ token: String, resource: String, requestor: String = "REF30") throws -> Verification {
@@ -182,10 +184,10 @@ final class InProcessSandbox: Sendable {
 
 extension String {
     /// Returns the value of the hidden field with that name in this page.
-    func hidden(_ name: String) -> String? { between("name=\"\(name)\" value=\"", "\"") }
+    func hidden(_ name: String) -> String? { between("name=\"\(name)\" value=\"", and: "\"") }
 
     /// Returns the text between two texts, if both are present.
-    func between(_ start: String, _ end: String) -> String? {
+    func between(_ start: String, and end: String) -> String? {
         guard let first = range(of: start), let last = self[first.upperBound...].range(of: end) else { return nil }
         return String(self[first.upperBound..<last.lowerBound])
     }

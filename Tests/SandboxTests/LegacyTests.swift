@@ -22,7 +22,7 @@ import Testing
                 "simpleSamlSessionIndex",
             ] { #expect(authN.contains("<\(name)>") && authN.contains("</\(name)>")) }
             #expect(authZ.contains("<simpleTokenTTL>2031/01/02 16:04:05 GMT +0000</simpleTokenTTL>"))
-            let answer = try device.legacy("shortAuthorize", ["authz_token": authZ])
+            let answer = try device.legacy("shortAuthorize", fields: ["authz_token": authZ])
             #expect(answer.status == 200)
             #expect(try sandbox.verify(answer.body, resource: "TNT").isValid)
         }
@@ -31,8 +31,12 @@ import Testing
     /// The requests of yt-dlp in their order, which also work where it is not installed.
     @Test func `Y1 to Y11: comes to a client that imitates the SDKs, by forms`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
-            let individualized = try sandbox.json("/indiv/devices", #"{"fingerprint":"00"}"#)
-            let device = TestDevice(sandbox, individualized.json["deviceId"] as? String ?? "", try sandbox.bearer())
+            let individualized = try sandbox.json(to: "/indiv/devices", body: #"{"fingerprint":"00"}"#)
+            let device = TestDevice(
+                sandbox: sandbox,
+                name: individualized.json["deviceId"] as? String ?? "",
+                bearer: try sandbox.bearer()
+            )
             #expect(device.name.count == 64)
             #expect(individualized.headers["pass_sfp"]?.isEmpty == false)
             let code = try device.code(["format": "json"])
@@ -41,20 +45,20 @@ import Testing
                     + "&domain_name=adobe.com&redirect_url=http%3A%2F%2F127.0.0.1%2F&reg_code=\(code)"
             )
             for fields in [[:], ["username": "alice", "password": "alice"], [:]] {
-                let action = try #require(page.body.between("<form method=\"post\" action=\"", "\""))
+                let action = try #require(page.body.between("<form method=\"post\" action=\"", and: "\""))
                 let hidden = ["SAMLRequest", "SAMLResponse", "ticket", "RelayState"].compactMap { name in
                     page.body.hidden(name).map { (name, $0) }
                 }
-                page = try sandbox.form(action, fields.merging(hidden) { $1 })
+                page = try sandbox.form(to: action, fields: fields.merging(hidden) { $1 })
                 #expect(page.status == 200)
             }
-            let session = try device.legacy("session", ["reg_code": code, "_method": "GET"], isKnown: true)
+            let session = try device.legacy("session", fields: ["reg_code": code, "_method": "GET"], isKnown: true)
             let authN = try #require(session.element("authnToken"))
             let authorize = ["authentication_token": authN, "resource_id": "TNT", "mso_id": "DTV", "userMeta": "1"]
-            let authZ = try #require(try device.legacy("authorize", authorize).element("authzToken"))
-            let guid = try #require(authN.between("<simpleTokenAuthenticationGuid>", "<"))
+            let authZ = try #require(try device.legacy("authorize", fields: authorize).element("authzToken"))
+            let guid = try #require(authN.between("<simpleTokenAuthenticationGuid>", and: "<"))
             let short = ["authz_token": authZ, "session_guid": guid, "hashed_guid": "false"]
-            let token = try device.legacy("shortAuthorize", short).body
+            let token = try device.legacy("shortAuthorize", fields: short).body
             #expect(try sandbox.verify(token, resource: "TNT").token?.userSessionGUID == guid)
         }
     }
@@ -64,7 +68,10 @@ import Testing
         ("nothing", { _ in "" }),
         ("text", { _ in "token" }),
         ("an authentication token", { try $0.longLivedTokens().authN }),
-        ("a media token", { try $0.legacy("shortAuthorize", ["authz_token": $0.longLivedTokens().authZ]).body }),
+        (
+            "a media token",
+            { try $0.legacy("shortAuthorize", fields: ["authz_token": $0.longLivedTokens().authZ]).body }
+        ),
         ("one with another resource", { try $0.longLivedTokens().authZ.replacing(">TNT<", with: ">CNN<") }),
         ("one with a longer life", { try $0.longLivedTokens().authZ.replacing("2031/01/02", with: "2032/01/02") }),
         ("one of another key", { _ in try foreign("2031/03/17 14:40:08 GMT +0000") }),
@@ -76,7 +83,7 @@ import Testing
         ("a flood", { _ in String(repeating: "<signatureInfo>", count: 10_000) }),
     ]
 
-    private static func body(_ expires: String, _ requestor: String) -> [UInt8] {
+    private static func body(expires: String, requestor: String) -> [UInt8] {
         [UInt8](
             """
             <simpleAuthorizationToken><simpleTokenRequestorID>\(requestor)</simpleTokenRequestorID>\
@@ -88,11 +95,11 @@ import Testing
     }
 
     private static func trusted(_ expires: String, requestor: String = "REF30") throws -> String {
-        try GateSample.trusted.get().issuer.sign(body: body(expires, requestor)).raw
+        try GateSample.trusted.get().issuer.sign(body: body(expires: expires, requestor: requestor)).raw
     }
 
     private static func foreign(_ expires: String) throws -> String {
-        try GateSample.foreign.get().issuer.sign(body: body(expires, "REF30")).raw
+        try GateSample.foreign.get().issuer.sign(body: body(expires: expires, requestor: "REF30")).raw
     }
 
     @Test("is not replaced by something like it", arguments: forged.map(\.name))
@@ -100,12 +107,13 @@ import Testing
         let make = try #require(Self.forged.first { $0.name == name }).make
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let token = try make(device)
-            let answer = try device.legacy("shortAuthorize", ["authz_token": token])
+            let answer = try device.legacy("shortAuthorize", fields: ["authz_token": token])
             #expect(answer.status == 403, "\(answer.body)")
             #expect(!answer.body.contains("authToken"))
             if name != "an authentication token" {
                 #expect(
-                    try device.legacy("authorize", ["authentication_token": token, "resource_id": "TNT"]).status == 403
+                    try device.legacy("authorize", fields: ["authentication_token": token, "resource_id": "TNT"]).status
+                        == 403
                 )
             }
         }
@@ -115,19 +123,25 @@ import Testing
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let (authN, authZ) = try device.longLivedTokens()
             let guid = ["authz_token": authZ, "session_guid": "00112233445566778899aabbccddeeff"]
-            #expect(try device.legacy("shortAuthorize", guid).status == 403)
-            #expect(try device.legacy("shortAuthorize", ["authz_token": authZ], requestor: "QUIET").status == 403)
+            #expect(try device.legacy("shortAuthorize", fields: guid).status == 403)
+            #expect(
+                try device.legacy("shortAuthorize", fields: ["authz_token": authZ], requestor: "QUIET").status == 403
+            )
             _ = try device.logOut()
-            #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).body.contains("<pendingLogout>"))
+            #expect(
+                try device.legacy("shortAuthorize", fields: ["authz_token": authZ]).body.contains("<pendingLogout>")
+            )
             let authorize = ["authentication_token": authN, "resource_id": "TNT"]
-            #expect(try device.legacy("authorize", authorize).body.contains("<pendingLogout>"))
+            #expect(try device.legacy("authorize", fields: authorize).body.contains("<pendingLogout>"))
             // A new login does not restore the old session.
             try device.logIn("bob")
-            #expect(try device.legacy("authorize", authorize).body.contains("<pendingLogout>"))
+            #expect(try device.legacy("authorize", fields: authorize).body.contains("<pendingLogout>"))
             // The authorization of the previous viewer is not restored either.
-            #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).body.contains("<pendingLogout>"))
+            #expect(
+                try device.legacy("shortAuthorize", fields: ["authz_token": authZ]).body.contains("<pendingLogout>")
+            )
             sandbox.advance(seconds: 6 * 3600)
-            #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).status == 403)
+            #expect(try device.legacy("shortAuthorize", fields: ["authz_token": authZ]).status == 403)
         }
     }
 
@@ -135,9 +149,9 @@ import Testing
     func switches(name: String) async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let (_, authZ) = try device.longLivedTokens()
-            #expect(try device.legacy("shortAuthorize", ["authz_token": authZ]).status == 200)
+            #expect(try device.legacy("shortAuthorize", fields: ["authz_token": authZ]).status == 200)
             try sandbox.control("{\"\(name)\":true}")
-            let answer = try device.legacy("shortAuthorize", ["authz_token": authZ])
+            let answer = try device.legacy("shortAuthorize", fields: ["authz_token": authZ])
             #expect(answer.body.contains("<pendingLogout>"))
             #expect(!answer.body.contains("authToken"))
         }
@@ -149,7 +163,7 @@ import Testing
             let (_, authZ) = try device.longLivedTokens(resource)
             #expect(authZ.hasPrefix("<signatureInfo>"))
             #expect(!authZ.utf8.contains { $0 < 0x20 })
-            let answer = try device.legacy("shortAuthorize", ["authz_token": authZ])
+            let answer = try device.legacy("shortAuthorize", fields: ["authz_token": authZ])
             #expect(try sandbox.verify(answer.body, resource: resource).status == .validToken)
         }
     }
@@ -157,19 +171,19 @@ import Testing
     @Test func `brings a no with status 200 and the provider's words`() async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let (authN, _) = try device.longLivedTokens(user: "bob")
-            let answer = try device.legacy("authorize", ["authentication_token": authN, "resource_id": "CNN"])
+            let answer = try device.legacy("authorize", fields: ["authentication_token": authN, "resource_id": "CNN"])
             #expect(answer.status == 200)
             #expect(answer.element("details") == "Your package does not include \"CNN\".")
             let list = try sandbox.send(
                 "POST",
-                "/adobe-services/preauthorize",
+                path: "/adobe-services/preauthorize",
                 headers: ["Content-Type": "application/x-www-form-urlencoded"],
                 body: "requestor_id=REF30&authentication_token=\(authN.percentEncoded)&resource_id=TNT&resource_id=CNN"
             )
             #expect(list.body.contains("<id>TNT</id><authorized>true</authorized>"))
             #expect(list.body.contains("<id>CNN</id><authorized>false</authorized>"))
             try sandbox.control(#"{"faults":[{"on":"authorize","code":"network_received_error","times":1}]}"#)
-            let fault = try device.legacy("authorize", ["authentication_token": authN, "resource_id": "TNT"])
+            let fault = try device.legacy("authorize", fields: ["authentication_token": authN, "resource_id": "TNT"])
             #expect(fault.status == 200)
             #expect(fault.element("code") == "network_received_error")
             #expect(fault.element("details")?.isEmpty == false)
@@ -180,15 +194,15 @@ import Testing
         try await InProcessSandbox.with { (sandbox) throws in
             let (device, other) = (try sandbox.device(), try sandbox.device("other"))
             let code = try device.code()
-            _ = try device.submit("alice", sandbox.get(device.authenticateURL(code)).location)
-            #expect(try other.legacy("session", ["reg_code": code], isKnown: true).status == 403)
-            #expect(try device.legacy("session", ["reg_code": code]).status == 401)
-            let session = try device.legacy("session", ["reg_code": code], isKnown: true)
+            _ = try device.submit("alice", to: sandbox.get(device.authenticateURL(code)).location)
+            #expect(try other.legacy("session", fields: ["reg_code": code], isKnown: true).status == 403)
+            #expect(try device.legacy("session", fields: ["reg_code": code]).status == 401)
+            let session = try device.legacy("session", fields: ["reg_code": code], isKnown: true)
             let authN = try #require(session.element("authnToken"))
             let fields = ["authentication_token": authN, "resource_id": "TNT"]
-            #expect(try other.legacy("authorize", fields, isKnown: true).status == 400)
-            #expect(try device.legacy("authorize", fields, isKnown: true).status == 200)
-            #expect(try device.legacy("authorize", fields.merging(["mso_id": "DTV"]) { $1 }).status == 400)
+            #expect(try other.legacy("authorize", fields: fields, isKnown: true).status == 400)
+            #expect(try device.legacy("authorize", fields: fields, isKnown: true).status == 200)
+            #expect(try device.legacy("authorize", fields: fields.merging(["mso_id": "DTV"]) { $1 }).status == 400)
         }
     }
 }

@@ -30,13 +30,13 @@ import Testing
             #expect(page.headers["x-content-type-options"] == "nosniff")
             #expect(page.headers["referrer-policy"] == "no-referrer")
             #expect(page.headers["cache-control"] == "no-store")
-            let wrong = try device.submit("alice", password: "bob", begun.location)
+            let wrong = try device.submit("alice", password: "bob", to: begun.location)
             #expect(wrong.status == 401)
             #expect(wrong.body.contains("role=\"alert\""))
             let ticket = try #require(wrong.body.hidden("ticket"))
             let done = try sandbox.form(
-                "/sandbox/idp/login",
-                ["ticket": ticket, "username": "alice", "password": "alice"]
+                to: "/sandbox/idp/login",
+                fields: ["ticket": ticket, "username": "alice", "password": "alice"]
             )
             #expect(done.status == 302)
             #expect(done.location == "adobepass://ios.app")
@@ -72,13 +72,13 @@ import Testing
             let code = try #require(session.json["code"] as? String)
             let path = path.replacing("CODE", with: code)
             let second = try sandbox.device("phone")
-            let shown = try second.get(path).json
-            #expect(shown["missingParameters"] as? [String] == ["mvpd", "redirectUrl"])
-            #expect((shown["existingParameters"] as? [String: String])?["domainName"] == "adobe.com")
-            let resumed = try second.form(path, ["mvpd": "DTV", "redirectUrl": "http://127.0.0.1:9/done"])
+            let page = try second.get(path).json
+            #expect(page["missingParameters"] as? [String] == ["mvpd", "redirectUrl"])
+            #expect((page["existingParameters"] as? [String: String])?["domainName"] == "adobe.com")
+            let resumed = try second.form(to: path, fields: ["mvpd": "DTV", "redirectUrl": "http://127.0.0.1:9/done"])
             #expect(resumed.json["actionName"] as? String == "authenticate")
             let url = try #require(resumed.json["url"] as? String)
-            let done = try second.submit("alice", sandbox.get(url).location)
+            let done = try second.submit("alice", to: sandbox.get(url).location)
             #expect(done.location == "http://127.0.0.1:9/done")
             // The device is logged in, the phone is not.
             #expect(try device.get("/api/v2/REF30/profiles/DTV").body.contains("regular"))
@@ -95,7 +95,7 @@ import Testing
             let ticket = try #require(page.hidden("ticket"))
             // A client that only follows links does not cancel the login.
             #expect(try sandbox.get("/sandbox/idp/cancel?ticket=\(ticket)").status == 404)
-            let answer = try sandbox.form("/sandbox/idp/cancel", ["ticket": ticket])
+            let answer = try sandbox.form(to: "/sandbox/idp/cancel", fields: ["ticket": ticket])
             #expect(answer.status == 302)
             #expect(answer.location == TestDevice.redirect)
             #expect(try device.get("/api/v2/REF30/profiles").json["profiles"] as? [String: String] == [:])
@@ -107,7 +107,7 @@ import Testing
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let code = try device.code()
             #expect(try device.v1("/api/v1/checkauthn/\(code)").status == 403)
-            let done = try device.submit("alice", sandbox.get(device.authenticateURL(code)).location)
+            let done = try device.submit("alice", to: sandbox.get(device.authenticateURL(code)).location)
             #expect(done.status == 302)
             #expect(done.location == TestDevice.redirect)
             #expect(try device.v1("/api/v1/checkauthn/\(code)").status == 200)
@@ -122,9 +122,9 @@ import Testing
             let page = try sandbox.get(url).location
             let ticket = try #require(try sandbox.get(page).body.hidden("ticket"))
             let fields = ["ticket": ticket, "username": "alice", "password": "alice"]
-            #expect(try sandbox.form("/sandbox/idp/login", fields).status == 302)
+            #expect(try sandbox.form(to: "/sandbox/idp/login", fields: fields).status == 302)
             // Replays of the form, of its page, and of the session's code.
-            #expect(try sandbox.form("/sandbox/idp/login", fields).status == 400)
+            #expect(try sandbox.form(to: "/sandbox/idp/login", fields: fields).status == 400)
             #expect(try sandbox.get(page).status == 400)
             #expect(try sandbox.get(url).status == 400)
         }
@@ -135,7 +135,7 @@ import Testing
             let page = try sandbox.device().loginPage()
             let ticket = try #require(try sandbox.get(page).body.hidden("ticket"))
             let fields = ["ticket": ticket, "username": "alice", "password": "alice"]
-            let answers = try concurrently(20) { _ in try sandbox.form("/sandbox/idp/login", fields) }
+            let answers = try concurrently(20) { _ in try sandbox.form(to: "/sandbox/idp/login", fields: fields) }
             #expect(answers.filter { $0.status == 302 }.count == 1)
             #expect(answers.filter { $0.status == 400 }.count == 19)
         }
@@ -146,9 +146,12 @@ import Testing
             let url = try device.session().json["url"] as? String ?? ""
             let (first, second) = (try sandbox.get(url).location, try sandbox.get(url).location)
             let ticket = try #require(try sandbox.get(second).body.hidden("ticket"))
-            #expect(try device.submit("alice", first).status == 302)
+            #expect(try device.submit("alice", to: first).status == 302)
             // A second viewer who opens the same session cannot log in on the device.
-            let late = try sandbox.form("/sandbox/idp/login", ["ticket": ticket, "username": "bob", "password": "bob"])
+            let late = try sandbox.form(
+                to: "/sandbox/idp/login",
+                fields: ["ticket": ticket, "username": "bob", "password": "bob"]
+            )
             #expect(late.status == 400)
             #expect(try device.get("/api/v2/REF30/profiles").body.contains("\"household-1\""))
         }
@@ -169,7 +172,7 @@ import Testing
                 }
                 let elsewhere = device.authenticateURL(code, redirect: "http://127.0.0.1:1/x")
                 #expect(try sandbox.get(elsewhere).status == 302)
-                #expect(try device.submit("alice", page).location == TestDevice.redirect)
+                #expect(try device.submit("alice", to: page).location == TestDevice.redirect)
                 _ = try device.v1("/api/v1/logout", method: "DELETE")
             }
         }
@@ -178,8 +181,8 @@ import Testing
     @Test func `is for providers of the requestor alone`() async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let code = try sandbox.form(
-                "/reggie/v1/QUIET/regcode",
-                ["deviceId": device.name, "mvpd": "DTV"],
+                to: "/reggie/v1/QUIET/regcode",
+                fields: ["deviceId": device.name, "mvpd": "DTV"],
                 headers: device.authorization
             )
             #expect(code.code == "unknown_integration")
@@ -190,7 +193,7 @@ import Testing
             let request = try device.v1("/api/v1/QUIET/profile-requests/PlatformMVPD")
             #expect(request.code == "unknown_integration")
             #expect(
-                try device.v1("/api/v1/checkauthn", ["mso_id": "DTV", "requestor": "QUIET"]).code
+                try device.v1("/api/v1/checkauthn", parameters: ["mso_id": "DTV", "requestor": "QUIET"]).code
                     == "unknown_integration"
             )
         }
@@ -209,11 +212,17 @@ import Testing
             let session = try device.session().json
             let code = session["code"] as? String ?? ""
             let other = try sandbox.device("other")
-            let moved = try other.form("/api/v2/REF30/sessions/\(code)", ["redirectUrl": "http://127.0.0.1:1/x"])
+            let moved = try other.form(
+                to: "/api/v2/REF30/sessions/\(code)",
+                fields: ["redirectUrl": "http://127.0.0.1:1/x"]
+            )
             #expect(moved.status == 200)
-            let done = try device.submit("alice", sandbox.get(session["url"] as? String ?? "").location)
+            let done = try device.submit("alice", to: sandbox.get(session["url"] as? String ?? "").location)
             #expect(done.location == TestDevice.redirect)
-            #expect(try other.form("/api/v2/REF30/sessions/\(code)", ["mvpd": "DTV"]).code == "invalid_parameter_code")
+            #expect(
+                try other.form(to: "/api/v2/REF30/sessions/\(code)", fields: ["mvpd": "DTV"]).code
+                    == "invalid_parameter_code"
+            )
         }
     }
 }
@@ -247,7 +256,7 @@ import Testing
     func here(url: String) async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let session = try device.session(redirect: url).json
-            let done = try device.submit("alice", sandbox.get(session["url"] as? String ?? "").location)
+            let done = try device.submit("alice", to: sandbox.get(session["url"] as? String ?? "").location)
             #expect(done.location == url)
         }
     }
@@ -261,7 +270,7 @@ import Testing
             func begin(_ url: String) throws -> TestDevice.Response {
                 try sandbox.send(
                     "POST",
-                    "/api/v2/REF30/sessions",
+                    path: "/api/v2/REF30/sessions",
                     headers: device.headers.merging(["Content-Type": "application/x-www-form-urlencoded"]) { $1 },
                     body: InProcessSandbox.query(["mvpd": "DTV", "domainName": "adobe.com", "redirectUrl": url]),
                     host: "evil.example"
@@ -269,7 +278,7 @@ import Testing
             }
             for (url, target) in [("http://evil.example/done?x=1", "/done?x=1"), ("http://evil.example", "/")] {
                 let session = try begin(url).json
-                let done = try device.submit("alice", sandbox.get(session["url"] as? String ?? "").location)
+                let done = try device.submit("alice", to: sandbox.get(session["url"] as? String ?? "").location)
                 #expect(done.status == 302)
                 #expect(done.location == target)
                 _ = try device.v1("/api/v1/logout", method: "DELETE")
@@ -284,7 +293,7 @@ import Testing
         try await InProcessSandbox.with { (sandbox) throws in
             let url = "com.programmer.tv://done"
             let bearer = try sandbox.bearer(redirect: url)
-            #expect(try TestDevice(sandbox, "a", bearer).session(redirect: url).status == 200)
+            #expect(try TestDevice(sandbox: sandbox, name: "a", bearer: bearer).session(redirect: url).status == 200)
             #expect(try sandbox.device("b").session(redirect: url).code == "invalid_parameter_redirect_url")
         }
     }

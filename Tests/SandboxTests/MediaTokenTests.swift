@@ -17,11 +17,12 @@ import Testing
         let (_, authZ) = try device.longLivedTokens("TNT")
         return try (0..<2).flatMap { _ in
             [
-                try #require(try device.token("TNT")),
+                try #require(try device.token(for: "TNT")),
                 try #require(
-                    try device.v1("/api/v1/tokens/media", ["resource": "TNT"]).json["serializedToken"] as? String
+                    try device.v1("/api/v1/tokens/media", parameters: ["resource": "TNT"]).json["serializedToken"]
+                        as? String
                 ),
-                try device.legacy("shortAuthorize", ["authz_token": authZ]).body,
+                try device.legacy("shortAuthorize", fields: ["authz_token": authZ]).body,
             ]
         }
     }
@@ -46,10 +47,10 @@ import Testing
     @Test func `have times of their own when the clock goes back`() async throws {
         try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
             sandbox.advance(seconds: 3600)
-            _ = try device.token("TNT")
+            _ = try device.token(for: "TNT")
             sandbox.advance(seconds: -3600)
             // A token that is issued ahead of the clock would be refused.
-            #expect(try sandbox.verify(try #require(try device.token("TNT")), resource: "TNT").isValid)
+            #expect(try sandbox.verify(try #require(try device.token(for: "TNT")), resource: "TNT").isValid)
         }
     }
 }
@@ -57,12 +58,12 @@ import Testing
 @Suite struct `The id of a viewer` {
     private static func ids(_ device: TestDevice) throws -> (v1: String, v2: String, metadata: String, guid: String) {
         try device.logIn("carol")
-        _ = try device.v1("/api/v1/authorize", ["resource": "TNT"])
-        let media = try device.v1("/api/v1/tokens/media", ["resource": "TNT"]).json
+        _ = try device.v1("/api/v1/authorize", parameters: ["resource": "TNT"])
+        let media = try device.v1("/api/v1/tokens/media", parameters: ["resource": "TNT"]).json
         let profiles = try device.get("/api/v2/REF30/profiles").json["profiles"] as? [String: [String: Any]]
         let attributes = profiles?["SandboxMVPD"]?["attributes"] as? [String: [String: Any]]
         let metadata = try device.v1("/api/v1/tokens/usermetadata").json["data"] as? [String: Any]
-        let token = try device.sandbox.verify(try #require(try device.token("TNT")), resource: "TNT").token
+        let token = try device.sandbox.verify(try #require(try device.token(for: "TNT")), resource: "TNT").token
         let authentication = try device.v1("/api/v1/tokens/authn").json["userId"] as? String ?? ""
         #expect(media["userId"] as? String == authentication)
         return (
@@ -84,7 +85,7 @@ import Testing
 
     @Test func `is hashed in REST API v1 if the programmer's clients must not read it`() async throws {
         let folder = try TemporaryFolder()
-        let file = try folder.write("programmer.pem", try GateSample.foreign.get().keys.signerCertificate)
+        let file = try folder.write("programmer.pem", contents: try GateSample.foreign.get().keys.signerCertificate)
         let configuration = InProcessSandbox.configuration(
             replacing: "    enhancedErrors: true\n",
             with: "    enhancedErrors: true\n    encryptedMetadata: { certificate: \"\(file)\", keys: [userID] }\n"

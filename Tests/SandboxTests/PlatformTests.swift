@@ -16,10 +16,10 @@ import Testing
         ).base64EncodedString()
     ]
 
-    private static func signIn(_ sandbox: InProcessSandbox, _ user: String = "alice") throws -> String {
+    private static func signIn(to sandbox: InProcessSandbox, as user: String = "alice") throws -> String {
         let answer = try sandbox.form(
-            "/sandbox/platform/sign-in",
-            ["mvpd": "PlatformMVPD", "username": user, "password": user]
+            to: "/sandbox/platform/sign-in",
+            fields: ["mvpd": "PlatformMVPD", "username": user, "password": user]
         )
         #expect(answer.status == 200)
         return answer.json["SAMLResponse"] as? String ?? ""
@@ -27,21 +27,22 @@ import Testing
 
     @Test func `inventory D: gives a profile without a login of the application`() async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
-            let begun = try device.form("/api/v2/REF30/sessions/sso/Apple", [:], Self.status).json
+            let begun = try device.form(to: "/api/v2/REF30/sessions/sso/Apple", fields: [:], headers: Self.status).json
             #expect(begun["actionName"] as? String == "partner_profile")
             #expect(begun["actionType"] as? String == "direct")
             #expect((begun["authenticationRequest"] as? [String: Any])?["type"] as? String == "SAML")
-            let saml = try Self.signIn(sandbox)
+            let saml = try Self.signIn(to: sandbox)
             let path = "/api/v2/REF30/profiles/sso/Apple"
-            let answer = try device.form(path, ["SAMLResponse": saml], Self.status)
+            let answer = try device.form(to: path, fields: ["SAMLResponse": saml], headers: Self.status)
             #expect(answer.status == 201)
             let profile = (answer.json["profiles"] as? [String: [String: Any]])?["PlatformMVPD"]
             #expect(profile?["type"] as? String == "appleSSO")
             #expect(profile?["issuer"] as? String == "Apple")
-            #expect(try device.token("TNT", "PlatformMVPD") != nil)
+            #expect(try device.token(for: "TNT", mvpd: "PlatformMVPD") != nil)
             #expect(try device.session("PlatformMVPD").json["reasonType"] as? String == "authenticatedSSO")
             #expect(
-                try device.form(path, ["SAMLResponse": saml], Self.status).code == "invalid_parameter_saml_response"
+                try device.form(to: path, fields: ["SAMLResponse": saml], headers: Self.status).code
+                    == "invalid_parameter_saml_response"
             )
             let action = try device.logOut("PlatformMVPD")
             #expect(action["actionName"] as? String == "partner_logout")
@@ -57,17 +58,17 @@ import Testing
             #expect(try device.v1("/api/v1/REF30/profile-requests/DTV").code == "unknown_integration")
             func exchange(_ saml: String) throws -> HTTPConnection.Response {
                 try sandbox.form(
-                    "/api/v1/tokens/authn",
-                    ["requestor_id": "REF30", "deviceId": device.name, "SAMLResponse": saml],
+                    to: "/api/v1/tokens/authn",
+                    fields: ["requestor_id": "REF30", "deviceId": device.name, "SAMLResponse": saml],
                     headers: device.authorization
                 )
             }
-            let saml = try Self.signIn(sandbox, "bob")
+            let saml = try Self.signIn(to: sandbox, as: "bob")
             #expect(try exchange("x").status == 400)
             #expect(try exchange(saml).status == 204)
             #expect(try exchange(saml).status == 400)
             #expect(try device.v1("/api/v1/tokens/authn").json["mvpd"] as? String == "PlatformMVPD")
-            #expect(try device.v1("/api/v1/authorize", ["resource": "TNT"]).status == 200)
+            #expect(try device.v1("/api/v1/authorize", parameters: ["resource": "TNT"]).status == 200)
         }
     }
 
@@ -84,10 +85,14 @@ import Testing
             let header = ["AP-Partner-Framework-Status": Data(status.utf8).base64EncodedString()]
             let fields = ["mvpd": "DTV", "domainName": "adobe.com", "redirectUrl": TestDevice.redirect]
             let device = try sandbox.device()
-            let answer = try device.form("/api/v2/REF30/sessions/sso/Apple", fields, header).json
+            let answer = try device.form(to: "/api/v2/REF30/sessions/sso/Apple", fields: fields, headers: header).json
             #expect(answer["actionName"] as? String == "authenticate")
             #expect(answer["reasonType"] as? String == reason)
-            let missing = try device.form("/api/v2/REF30/sessions/sso/Apple", ["mvpd": "DTV"], header).json
+            let missing = try device.form(
+                to: "/api/v2/REF30/sessions/sso/Apple",
+                fields: ["mvpd": "DTV"],
+                headers: header
+            ).json
             #expect(missing["reasonType"] as? String == "missing_parameters_fallback")
         }
     }
@@ -95,9 +100,9 @@ import Testing
     @Test func `is for those who are signed in`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             let wrong = ["mvpd": "PlatformMVPD", "username": "alice", "password": "bob"]
-            #expect(try sandbox.form("/sandbox/platform/sign-in", wrong).status == 401)
+            #expect(try sandbox.form(to: "/sandbox/platform/sign-in", fields: wrong).status == 401)
             let other = ["mvpd": "DTV", "username": "alice", "password": "alice"]
-            #expect(try sandbox.form("/sandbox/platform/sign-in", other).status == 400)
+            #expect(try sandbox.form(to: "/sandbox/platform/sign-in", fields: other).status == 400)
         }
     }
 }

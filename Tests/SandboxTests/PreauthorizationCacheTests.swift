@@ -9,21 +9,22 @@ import Testing
 @Suite struct `The cache of preauthorizations` {
     /// Preauthorizes TNT in one of the APIs, and returns the code of the denial.
     private static func preauthorize(
-        _ device: TestDevice,
-        _ api: String,
-        _ authN: String,
+        by device: TestDevice,
+        in api: String,
+        authN: String,
         usesCache: Bool = true
     ) throws -> String? {
         let parameter = usesCache ? [:] : ["remoteCache": "false"]
         switch api {
         case "v1":
-            return try device.v1("/api/v1/preauthorize", parameter.merging(["resource": "TNT"]) { $1 }).anyCode
+            return try device.v1("/api/v1/preauthorize", parameters: parameter.merging(["resource": "TNT"]) { $1 })
+                .anyCode
         case "v2":
             let path = "/api/v2/REF30/decisions/preauthorize/SandboxMVPD?\(InProcessSandbox.query(parameter))"
-            return try device.sandbox.json(path, #"{"resources":["TNT"]}"#, headers: device.headers).anyCode
+            return try device.sandbox.json(to: path, body: #"{"resources":["TNT"]}"#, headers: device.headers).anyCode
         default:
             let fields = parameter.merging(["authentication_token": authN, "resource_id": "TNT"]) { $1 }
-            let answer = try device.legacy("preauthorize", fields)
+            let answer = try device.legacy("preauthorize", fields: fields)
             return answer.body.contains("<authorized>true</authorized>") ? nil : "network_connection_timeout"
         }
     }
@@ -32,10 +33,11 @@ import Testing
     func bypassed(api: String) async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let code = try device.code()
-            _ = try device.submit("alice", sandbox.get(device.authenticateURL(code)).location)
-            let authN = try device.legacy("session", ["reg_code": code], isKnown: true).element("authnToken") ?? ""
+            _ = try device.submit("alice", to: sandbox.get(device.authenticateURL(code)).location)
+            let authN =
+                try device.legacy("session", fields: ["reg_code": code], isKnown: true).element("authnToken") ?? ""
             func preauthorize(usesCache: Bool = true) throws -> String? {
-                try Self.preauthorize(device, api, authN, usesCache: usesCache)
+                try Self.preauthorize(by: device, in: api, authN: authN, usesCache: usesCache)
             }
             #expect(try preauthorize() == nil)
             // The provider is unreachable. A cached decision needs no provider.

@@ -41,7 +41,7 @@ import Testing
             try device.logIn(user, requestor: requestor)
             let answer = try device.v1(
                 "/api/v1/preauthorize",
-                ["resource": resources, "requestor": requestor],
+                parameters: ["resource": resources, "requestor": requestor],
                 without: missing
             )
             #expect(answer.status == status)

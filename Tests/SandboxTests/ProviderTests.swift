@@ -27,7 +27,7 @@ import Testing
                 }
             }
             #expect(try sandbox.get("/sandbox/logos/Nobody.svg").status == 404)
-            #expect(try sandbox.send("HEAD", "/sandbox/logos/DTV.svg").status == 200)
+            #expect(try sandbox.send("HEAD", path: "/sandbox/logos/DTV.svg").status == 200)
         }
     }
 
@@ -85,7 +85,7 @@ import Testing
             try other.logInByCode("alice")
             #expect(try Self.logOut(other).status == 400)
             let bearer = try sandbox.bearer(redirect: "com.programmer.tv://done")
-            let device = TestDevice(sandbox, "tv", bearer)
+            let device = TestDevice(sandbox: sandbox, name: "tv", bearer: bearer)
             try device.logInByCode("alice")
             let begun = try Self.logOut(device)
             #expect(begun.status == 302)
@@ -115,7 +115,7 @@ import Testing
             #expect(plain.status == 429)
             #expect(plain.headers["retry-after"] == "1")
             #expect(plain.headers["content-type"] == "text/html")
-            let json = try device.get("/api/v2/REF30/profiles", ["Accept": "application/json"])
+            let json = try device.get("/api/v2/REF30/profiles", headers: ["Accept": "application/json"])
             #expect(json.status == 429)
             #expect(json.headers["retry-after"] == "1")
             let status = try EntitlementBody.read(Status.self, json: [UInt8](json.body.utf8))

@@ -10,8 +10,9 @@ import Testing
     @Test func `inventory 1: registers an application by its software statement`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             let answer = try sandbox.json(
-                "/o/client/register",
-                #"{"software_statement":"\#(InProcessSandbox.statement)","redirect_uri":"adobepass://com.programmer"}"#
+                to: "/o/client/register",
+                body:
+                    #"{"software_statement":"\#(InProcessSandbox.statement)","redirect_uri":"adobepass://com.programmer"}"#
             )
             #expect(answer.status == 201)
             #expect(answer.json["redirect_uris"] as? [String] == ["adobepass://com.programmer"])
@@ -19,8 +20,8 @@ import Testing
             #expect(answer.json["scopes"] as? [String] == ["api:client:v2"])
             #expect(answer.json["client_id_issued_at"] as? Int == 1_925_114_645)
             let token = try sandbox.form(
-                "/o/client/token",
-                [
+                to: "/o/client/token",
+                fields: [
                     "grant_type": "client_credentials", "client_id": answer.json["client_id"] as? String ?? "",
                     "client_secret": answer.json["client_secret"] as? String ?? "",
                 ]
@@ -52,7 +53,7 @@ import Testing
         )
         try await InProcessSandbox.with(configuration) { (sandbox) throws in
             let text = body.replacing("STATEMENT", with: InProcessSandbox.statement).replacing("OLD", with: old)
-            let answer = try sandbox.json("/o/client/register", text)
+            let answer = try sandbox.json(to: "/o/client/register", body: text)
             #expect(answer.status == 400)
             #expect(answer.json["error"] as? String == error)
         }
@@ -66,7 +67,7 @@ import Testing
     ])
     func `refuses a token`(fields: [String: String], error: String) async throws {
         try await InProcessSandbox.with { (sandbox) throws in
-            let answer = try sandbox.form("/o/client/token", fields)
+            let answer = try sandbox.form(to: "/o/client/token", fields: fields)
             #expect(answer.status == 400)
             #expect(answer.json["error"] as? String == error)
         }
@@ -89,7 +90,7 @@ import Testing
     @Test func `binds an application to the requestor that its statement names`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             let bearer = try sandbox.bearer(statement: InProcessSandbox.statement(#"{"aud":["QUIET"]}"#))
-            let device = TestDevice(sandbox, "device", bearer)
+            let device = TestDevice(sandbox: sandbox, name: "device", bearer: bearer)
             #expect(try device.get("/api/v2/QUIET/profiles").status == 200)
             let answer = try device.get("/api/v2/REF30/profiles")
             #expect(answer.status == 401)
@@ -106,8 +107,10 @@ import Testing
         )
         try await InProcessSandbox.with(configuration) { (sandbox) throws in
             let (mine, other) = (try sandbox.bearer(statement: own), try sandbox.bearer())
-            #expect(try TestDevice(sandbox, "d", mine).get("/api/v2/QUIET/profiles").status == 200)
-            let refused = try TestDevice(sandbox, "d", other).get("/api/v2/QUIET/profiles")
+            #expect(
+                try TestDevice(sandbox: sandbox, name: "d", bearer: mine).get("/api/v2/QUIET/profiles").status == 200
+            )
+            let refused = try TestDevice(sandbox: sandbox, name: "d", bearer: other).get("/api/v2/QUIET/profiles")
             #expect(refused.code == "invalid_access_token_service_provider")
         }
     }

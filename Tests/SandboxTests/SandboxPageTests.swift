@@ -49,7 +49,7 @@ import Testing
         #expect(steps.count == count)
         let script = (steps.map(\.command) + [last]).map { "\($0)\necho \"--status $?--\"\n" }.joined()
         let bash = try #require(Program.installed("bash"))
-        let run = try CommandRun(bash, ["-c", Self.preamble(folder, port: port) + script])
+        let run = try CommandRun(bash, arguments: ["-c", Self.preamble(folder, port: port) + script])
         let printed = run.output.components(separatedBy: "--status 0--\n")
         try #require(printed.count == steps.count + 2, "\(run.output) \(run.error)")
         for (step, text) in zip(steps, printed) where !step.output.isEmpty {

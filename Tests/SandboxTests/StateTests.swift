@@ -14,7 +14,7 @@ import Testing
             let device = try sandbox.device()
             try device.logIn("alice")
             _ = try device.authorize("TNT")
-            _ = try device.token("ESPN", "TempPass")
+            _ = try device.token(for: "ESPN", mvpd: "TempPass")
             for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
                 let mode = try FileManager.default.attributesOfItem(atPath: folder.file(name))[.posixPermissions]
                 #expect(mode as? Int == 0o600, "\(name)")
@@ -22,19 +22,22 @@ import Testing
             return device.bearer
         }
         try await InProcessSandbox.with(state: .file(file)) { (sandbox) throws in
-            let device = TestDevice(sandbox, "device-1", bearer)
-            #expect(try device.token("TNT") != nil)
-            #expect(try device.v1("/api/v1/tokens/authz", ["resource": "TNT"]).status == 200)
+            let device = TestDevice(sandbox: sandbox, name: "device-1", bearer: bearer)
+            #expect(try device.token(for: "TNT") != nil)
+            #expect(try device.v1("/api/v1/tokens/authz", parameters: ["resource": "TNT"]).status == 200)
             sandbox.advance(seconds: 600)
-            #expect(try device.authorize("TNT", "TempPass").anyCode == "temporary_access_duration_limit_exceeded")
+            #expect(try device.authorize("TNT", mvpd: "TempPass").anyCode == "temporary_access_duration_limit_exceeded")
         }
         // Another configuration does not have the user any more.
         let other = InProcessSandbox.configuration(replacing: "name: alice", with: "name: alicia")
         try await InProcessSandbox.with(other, state: .file(file)) { (sandbox) throws in
-            let device = TestDevice(sandbox, "device-1", bearer)
+            let device = TestDevice(sandbox: sandbox, name: "device-1", bearer: bearer)
             #expect(try device.authorize("TNT").anyCode == "identity_not_recognized_by_mvpd")
-            #expect(try device.v1("/api/v1/authorize", ["resource": "TNT"]).code == "identity_not_recognized_by_mvpd")
-            let list = try device.v1("/api/v1/preauthorize", ["resource": "TNT"])
+            #expect(
+                try device.v1("/api/v1/authorize", parameters: ["resource": "TNT"]).code
+                    == "identity_not_recognized_by_mvpd"
+            )
+            let list = try device.v1("/api/v1/preauthorize", parameters: ["resource": "TNT"])
             #expect(list.anyCode == "identity_not_recognized_by_mvpd")
         }
         // In another, the provider does not work with the requestor any more.
@@ -43,9 +46,9 @@ import Testing
             with: "    enhancedErrors: true\n    mvpds: [DTV]\n"
         )
         try await InProcessSandbox.with(apart, state: .file(file)) { (sandbox) throws in
-            let device = TestDevice(sandbox, "device-1", bearer)
+            let device = TestDevice(sandbox: sandbox, name: "device-1", bearer: bearer)
             #expect(try device.authorize("TNT").anyCode == "invalid_integration")
-            #expect(try device.v1("/api/v1/authorize", ["resource": "TNT"]).code == "unknown_integration")
+            #expect(try device.v1("/api/v1/authorize", parameters: ["resource": "TNT"]).code == "unknown_integration")
             #expect(try device.get("/api/v2/REF30/profiles").json["profiles"] as? [String: String] == [:])
         }
     }
@@ -70,7 +73,7 @@ import Testing
 
     @Test func `that cannot be opened is told`() async throws {
         let folder = try TemporaryFolder()
-        let file = try folder.write("state.sqlite", String(repeating: "no database ", count: 1000))
+        let file = try folder.write("state.sqlite", contents: String(repeating: "no database ", count: 1000))
         await #expect(throws: SandboxError.self) {
             try await InProcessSandbox.with(state: .file(file)) { (_) throws in }
         }
@@ -78,7 +81,7 @@ import Testing
 
     @Test func `keeps two users apart who come at once`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
-            let failures = try Self.atOnce(["alice", "bob"]) { user, round in
+            let failures = try Self.atOnce(for: ["alice", "bob"]) { user, round in
                 let device = try sandbox.device("\(user)-\(round)")
                 try device.logIn(user)
                 let answer = try device.authorize("CNN")
@@ -93,8 +96,8 @@ import Testing
 
     /// Runs `body` ten times for each name, with one thread for each name, and returns the faults.
     private static func atOnce(
-        _ names: [String],
-        _ body: @escaping @Sendable (String, Int) throws -> String?
+        for names: [String],
+        body: @escaping @Sendable (String, Int) throws -> String?
     ) throws -> [String] {
         try concurrently(names.count) { index in
             (0..<10).compactMap { round in

@@ -14,7 +14,7 @@ struct TestDevice: Sendable {
 
     typealias Response = HTTPConnection.Response
 
-    init(_ sandbox: InProcessSandbox, _ name: String, _ bearer: String) {
+    init(sandbox: InProcessSandbox, name: String, bearer: String) {
         self.sandbox = sandbox
         self.name = name
         self.bearer = bearer
@@ -41,12 +41,12 @@ struct TestDevice: Sendable {
         ]
     }
 
-    func get(_ path: String, _ more: [String: String] = [:]) throws -> Response {
+    func get(_ path: String, headers more: [String: String] = [:]) throws -> Response {
         try sandbox.get(path, headers: headers.merging(more) { $1 })
     }
 
-    func form(_ path: String, _ fields: [String: String], _ more: [String: String] = [:]) throws -> Response {
-        try sandbox.form(path, fields, headers: headers.merging(more) { $1 })
+    func form(to path: String, fields: [String: String], headers more: [String: String] = [:]) throws -> Response {
+        try sandbox.form(to: path, fields: fields, headers: headers.merging(more) { $1 })
     }
 
     static let redirect = "adobepass://ios.app"
@@ -60,54 +60,58 @@ struct TestDevice: Sendable {
         var fields = ["domainName": "adobe.com"]
         fields["mvpd"] = mvpd
         fields["redirectUrl"] = redirect
-        return try form("/api/v2/\(requestor)/sessions", fields)
+        return try form(to: "/api/v2/\(requestor)/sessions", fields: fields)
     }
 
     /// Logs a user in, as with a browser.
     @discardableResult func logIn(
         _ user: String,
-        _ mvpd: String = "SandboxMVPD",
+        mvpd: String = "SandboxMVPD",
         requestor: String = "REF30"
     ) throws -> Response {
         let session = try session(mvpd, requestor: requestor).json
-        return try submit(user, sandbox.get(session["url"] as? String ?? "").location)
+        return try submit(user, to: sandbox.get(session["url"] as? String ?? "").location)
     }
 
     /// Submits the form of a login page.
-    func submit(_ user: String, password: String? = nil, _ page: String) throws -> Response {
+    func submit(_ user: String, password: String? = nil, to page: String) throws -> Response {
         let ticket = try sandbox.get(page).body.hidden("ticket") ?? ""
         return try sandbox.form(
-            "/sandbox/idp/login",
-            ["ticket": ticket, "username": user, "password": password ?? user]
+            to: "/sandbox/idp/login",
+            fields: ["ticket": ticket, "username": user, "password": password ?? user]
         )
     }
 
     func decide(
         _ kind: String,
-        _ resources: [String],
-        _ mvpd: String = "SandboxMVPD",
+        resources: [String],
+        mvpd: String = "SandboxMVPD",
         requestor: String = "REF30",
-        _ more: [String: String] = [:]
+        headers more: [String: String] = [:]
     ) throws -> Response {
         let body = String(decoding: try JSONSerialization.data(withJSONObject: ["resources": resources]), as: UTF8.self)
         return try sandbox.json(
-            "/api/v2/\(requestor)/decisions/\(kind)/\(mvpd)",
-            body,
+            to: "/api/v2/\(requestor)/decisions/\(kind)/\(mvpd)",
+            body: body,
             headers: headers.merging(more) { $1 }
         )
     }
 
     func authorize(
         _ resource: String,
-        _ mvpd: String = "SandboxMVPD",
-        _ more: [String: String] = [:]
+        mvpd: String = "SandboxMVPD",
+        headers more: [String: String] = [:]
     ) throws -> Response {
-        try decide("authorize", [resource], mvpd, more)
+        try decide("authorize", resources: [resource], mvpd: mvpd, headers: more)
     }
 
     /// Returns the media token for a resource; `nil` if there is none.
-    func token(_ resource: String, _ mvpd: String = "SandboxMVPD", _ more: [String: String] = [:]) throws -> String? {
-        let decision = try authorize(resource, mvpd, more).list("decisions").first
+    func token(
+        for resource: String,
+        mvpd: String = "SandboxMVPD",
+        headers more: [String: String] = [:]
+    ) throws -> String? {
+        let decision = try authorize(resource, mvpd: mvpd, headers: more).list("decisions").first
         return (decision?["token"] as? [String: Any])?["serializedToken"] as? String
     }
 
@@ -116,7 +120,7 @@ struct TestDevice: Sendable {
     /// Calls REST API v1 with its common parameters.
     func v1(
         _ path: String,
-        _ parameters: [String: String] = [:],
+        parameters: [String: String] = [:],
         method: String = "GET",
         accept: String = "application/json",
         without missing: String? = nil
@@ -126,7 +130,7 @@ struct TestDevice: Sendable {
         return try sandbox.send(
             method,
             // The commas of a list stay: an encoded comma is part of a resource.
-            "\(path)?\(InProcessSandbox.query(fields).replacing("%2C", with: ","))",
+            path: "\(path)?\(InProcessSandbox.query(fields).replacing("%2C", with: ","))",
             headers: ["Authorization": "Bearer \(bearer)", "Accept": accept]
         )
     }
@@ -134,8 +138,8 @@ struct TestDevice: Sendable {
     /// Gets a registration code.
     func code(_ fields: [String: String] = [:], requestor: String = "REF30") throws -> String {
         let answer = try sandbox.form(
-            "/reggie/v1/\(requestor)/regcode",
-            ["deviceId": name, "format": "json"].merging(fields) { $1 },
+            to: "/reggie/v1/\(requestor)/regcode",
+            fields: ["deviceId": name, "format": "json"].merging(fields) { $1 },
             headers: ["Authorization": "Bearer \(bearer)"]
         )
         return answer.json["code"] as? String ?? ""
@@ -148,8 +152,8 @@ struct TestDevice: Sendable {
     }
 
     /// Logs a user in with a registration code.
-    @discardableResult func logInByCode(_ user: String, _ mvpd: String = "SandboxMVPD") throws -> Response {
-        try submit(user, sandbox.get(authenticateURL(try code(), mvpd: mvpd)).location)
+    @discardableResult func logInByCode(_ user: String, mvpd: String = "SandboxMVPD") throws -> Response {
+        try submit(user, to: sandbox.get(authenticateURL(try code(), mvpd: mvpd)).location)
     }
 
     // MARK: Native SDKs
@@ -157,22 +161,22 @@ struct TestDevice: Sendable {
     /// Gets the long-lived tokens that native SDKs store.
     func longLivedTokens(_ resource: String = "TNT", user: String = "alice") throws -> (authN: String, authZ: String) {
         let code = try code()
-        _ = try submit(user, sandbox.get(authenticateURL(code)).location)
-        let session = try legacy("session", ["reg_code": code], isKnown: true)
+        _ = try submit(user, to: sandbox.get(authenticateURL(code)).location)
+        let session = try legacy("session", fields: ["reg_code": code], isKnown: true)
         let authN = session.element("authnToken") ?? ""
-        let authorize = try legacy("authorize", ["resource_id": resource, "authentication_token": authN])
+        let authorize = try legacy("authorize", fields: ["resource_id": resource, "authentication_token": authN])
         return (authN, authorize.element("authzToken") ?? "")
     }
 
     func legacy(
         _ path: String,
-        _ fields: [String: String],
+        fields: [String: String],
         requestor: String = "REF30",
         isKnown: Bool = false
     ) throws -> Response {
         try sandbox.form(
-            "/adobe-services/\(path)",
-            ["requestor_id": requestor].merging(fields) { $1 },
+            to: "/adobe-services/\(path)",
+            fields: ["requestor_id": requestor].merging(fields) { $1 },
             headers: isKnown ? ["Authorization": "Bearer \(bearer)", "Ap_21": name] : [:]
         )
     }
@@ -181,7 +185,7 @@ struct TestDevice: Sendable {
 extension HTTPConnection.Response {
     /// Returns the text of an element of the body, as native SDKs parse it: in one line, without attributes.
     func element(_ name: String) -> String? {
-        guard let text = body.between("<\(name)>", "</\(name)>"), !text.isEmpty, !text.contains("\n") else {
+        guard let text = body.between("<\(name)>", and: "</\(name)>"), !text.isEmpty, !text.contains("\n") else {
             return nil
         }
         return text.replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&#13;", with: "\r")

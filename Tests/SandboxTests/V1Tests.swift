@@ -44,7 +44,7 @@ import Testing
     )
     func authorize(accept: String) async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
-            try device.logInByCode("alice", "Cablevision")
+            try device.logInByCode("alice", mvpd: "Cablevision")
             let isJSON = accept.hasSuffix("json")
             let authN = try device.v1("/api/v1/tokens/authn", accept: accept)
             #expect(authN.status == 200)
@@ -53,12 +53,12 @@ import Testing
                 ? try EntitlementBody.read(Authentication.self, json: [UInt8](authN.body.utf8))
                 : try Authentication(xml: [UInt8](authN.body.utf8))
             #expect(authentication.mvpd == "Cablevision")
-            let none = try device.v1("/api/v1/tokens/media", ["resource": "TNT"])
+            let none = try device.v1("/api/v1/tokens/media", parameters: ["resource": "TNT"])
             #expect(none.code == "authorization_not_found")
             #expect(none.status == 403)
-            #expect(try device.v1("/api/v1/tokens/authz", ["resource": "TNT"]).status == 404)
+            #expect(try device.v1("/api/v1/tokens/authz", parameters: ["resource": "TNT"]).status == 404)
             for path in ["/api/v1/authorize", "/api/v1/tokens/authz"] {
-                let answer = try device.v1(path, ["resource": "TNT"], accept: accept)
+                let answer = try device.v1(path, parameters: ["resource": "TNT"], accept: accept)
                 #expect(answer.status == 200)
                 let authorization =
                     isJSON
@@ -69,7 +69,7 @@ import Testing
                 #expect(authorization.expires.millisecondsSince1970 == 1_925_136_245_000)
             }
             for path in ["/api/v1/tokens/media", "/api/v1/mediatoken"] {
-                let answer = try device.v1(path, ["resource": "TNT"], accept: accept)
+                let answer = try device.v1(path, parameters: ["resource": "TNT"], accept: accept)
                 let token =
                     isJSON
                     ? try EntitlementBody.read(AuthorizedToken.self, json: [UInt8](answer.body.utf8))
@@ -87,28 +87,28 @@ import Testing
                 ("/api/v1/tokens/authz", 412), ("/api/v1/tokens/media", 412), ("/api/v1/tokens/usermetadata", 412),
             ]
             for (path, status) in missing {
-                let answer = try device.v1(path, ["resource": "TNT"])
+                let answer = try device.v1(path, parameters: ["resource": "TNT"])
                 #expect(answer.status == status, "\(path)")
                 #expect(answer.code == "authentication_session_missing", "\(path)")
             }
             try device.logInByCode("alice")
-            #expect(try device.v1("/api/v1/authorize", ["resource": "TNT"]).status == 200)
+            #expect(try device.v1("/api/v1/authorize", parameters: ["resource": "TNT"]).status == 200)
             try sandbox.control(#"{"expireAuthorization":true}"#)
             for (path, status) in [("/api/v1/tokens/authz", 410), ("/api/v1/tokens/media", 403)] {
-                let answer = try device.v1(path, ["resource": "TNT"])
+                let answer = try device.v1(path, parameters: ["resource": "TNT"])
                 #expect(answer.status == status)
                 #expect(answer.code == "authorization_expired")
                 #expect(answer.json["status"] as? Int == 410)
             }
-            #expect(try device.v1("/api/v1/authorize", ["resource": "TNT"]).status == 200)
-            #expect(try device.v1("/api/v1/tokens/authz", ["resource": "TNT"]).status == 200)
+            #expect(try device.v1("/api/v1/authorize", parameters: ["resource": "TNT"]).status == 200)
+            #expect(try device.v1("/api/v1/tokens/authz", parameters: ["resource": "TNT"]).status == 200)
             try sandbox.control(#"{"expireAuthentication":true}"#)
             let expired = [
                 ("/api/v1/checkauthn", 403), ("/api/v1/tokens/authn", 410), ("/api/v1/authorize", 412),
                 ("/api/v1/tokens/usermetadata", 410),
             ]
             for (path, status) in expired {
-                let answer = try device.v1(path, ["resource": "TNT"])
+                let answer = try device.v1(path, parameters: ["resource": "TNT"])
                 #expect(answer.status == status, "\(path)")
                 #expect(answer.code == "authentication_session_expired", "\(path)")
             }
@@ -122,14 +122,17 @@ import Testing
     @Test func `denies with 403 and the provider's words`() async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             try device.logInByCode("bob")
-            let answer = try device.v1("/api/v1/authorize", ["resource": "CNN"])
+            let answer = try device.v1("/api/v1/authorize", parameters: ["resource": "CNN"])
             #expect(answer.status == 403)
             #expect(answer.json["message"] as? String == "User not authorized")
             #expect(answer.json["details"] as? String == "Your package does not include \"CNN\".")
             #expect(answer.code == "authorization_denied_by_mvpd")
             try sandbox.control(#"{"denied":["TNT"]}"#)
-            #expect(try device.v1("/api/v1/authorize", ["resource": "TNT"]).code == "authorization_denied_by_mvpd")
-            #expect(try device.v1("/api/v1/authorize", ["resource": "TBS"]).status == 200)
+            #expect(
+                try device.v1("/api/v1/authorize", parameters: ["resource": "TNT"]).code
+                    == "authorization_denied_by_mvpd"
+            )
+            #expect(try device.v1("/api/v1/authorize", parameters: ["resource": "TBS"]).status == 200)
         }
     }
 
@@ -140,11 +143,16 @@ import Testing
                 "applicationProfile": "tv", "visitorID": "v-1", "handleSVC": "true",
                 "device_info": Data(#"{"model":"TV"}"#.utf8).base64EncodedString(),
             ]
-            #expect(try device.v1("/api/v1/authorize", options.merging(["resource": "TNT"]) { $1 }).status == 200)
-            #expect(try device.v1("/api/v1/checkauthn", ["device_info": "{}"]).code == "invalid_device_info")
+            #expect(
+                try device.v1("/api/v1/authorize", parameters: options.merging(["resource": "TNT"]) { $1 }).status
+                    == 200
+            )
+            #expect(
+                try device.v1("/api/v1/checkauthn", parameters: ["device_info": "{}"]).code == "invalid_device_info"
+            )
             let profiles = try device.get(
                 "/api/v2/REF30/profiles",
-                ["X-Device-Info": options["device_info"] ?? "", "AP-Visitor-Identifier": "v-1"]
+                headers: ["X-Device-Info": options["device_info"] ?? "", "AP-Visitor-Identifier": "v-1"]
             )
             #expect(profiles.status == 200)
         }
@@ -157,8 +165,8 @@ import Testing
             let bearer = device.authorization
             let browser = ["Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"]
             let made = try sandbox.form(
-                "/reggie/v1/REF30/regcode",
-                ["deviceId": device.name, "format": "json", "mvpd": "DTV", "ttl": "60"],
+                to: "/reggie/v1/REF30/regcode",
+                fields: ["deviceId": device.name, "format": "json", "mvpd": "DTV", "ttl": "60"],
                 headers: bearer.merging(browser) { $1 }
             )
             #expect(made.status == 201)
@@ -169,13 +177,13 @@ import Testing
             #expect((made.json["info"] as? [String: Any])?["authorizationType"] as? String == "OAUTH2")
             let code = try #require(made.json["code"] as? String)
             let path = "/reggie/v1/REF30/regcode/\(code)"
-            let shown = try sandbox.get(path, headers: bearer)
-            #expect(shown.body.hasPrefix(#"<ns2:regcode xmlns:ns2="model.mvc.reggie.pass.adobe.com">"#))
-            #expect(shown.body.contains("<code>\(code)</code>"))
+            let answer = try sandbox.get(path, headers: bearer)
+            #expect(answer.body.hasPrefix(#"<ns2:regcode xmlns:ns2="model.mvc.reggie.pass.adobe.com">"#))
+            #expect(answer.body.contains("<code>\(code)</code>"))
             #expect(try sandbox.get("\(path)?format=json", headers: bearer).json["code"] as? String == code)
             #expect(try sandbox.get("/reggie/v1/QUIET/regcode/\(code)", headers: bearer).status == 404)
-            #expect(try sandbox.send("DELETE", path, headers: bearer).status == 204)
-            #expect(try sandbox.send("DELETE", path, headers: bearer).status == 404)
+            #expect(try sandbox.send("DELETE", path: path, headers: bearer).status == 204)
+            #expect(try sandbox.send("DELETE", path: path, headers: bearer).status == 404)
             #expect(try sandbox.get(path, headers: bearer).status == 404)
         }
     }
@@ -192,11 +200,11 @@ import Testing
     func refused(fields: [String: String], status: Int, message: String) async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             let bearer = ["Authorization": "Bearer \(try sandbox.bearer())"]
-            let answer = try sandbox.form("/reggie/v1/REF30/regcode", fields, headers: bearer)
+            let answer = try sandbox.form(to: "/reggie/v1/REF30/regcode", fields: fields, headers: bearer)
             #expect(answer.status == status)
             #expect(answer.json["status"] as? Int == status)
             #expect((answer.json["message"] as? String)?.hasPrefix(message) ?? false)
-            #expect(try sandbox.form("/reggie/v1/REF30/regcode", ["deviceId": "d"]).status == 401)
+            #expect(try sandbox.form(to: "/reggie/v1/REF30/regcode", fields: ["deviceId": "d"]).status == 401)
         }
     }
 }
@@ -229,7 +237,7 @@ import Testing
     @Test func `inventory 44: is encrypted where the programmer wants it`() async throws {
         let folder = try TemporaryFolder()
         let keys = try GateSample.foreign.get().keys
-        try folder.write("programmer.pem", keys.signerCertificate)
+        try folder.write("programmer.pem", contents: keys.signerCertificate)
         let configuration = InProcessSandbox.configuration(
             replacing: "    enhancedErrors: true\n",
             with: """

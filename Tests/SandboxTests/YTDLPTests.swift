@@ -17,20 +17,20 @@ struct `yt-dlp` {
 
     private struct Outcome {
         let token: String
-        let asked: [[String: Any]]
+        let requests: [[String: Any]]
 
-        var paths: [String] { asked.compactMap { $0["path"] as? String } }
+        var paths: [String] { requests.compactMap { $0["path"] as? String } }
     }
 
     private static func run(
-        _ sandbox: InProcessSandbox,
-        _ folder: TemporaryFolder,
+        against sandbox: InProcessSandbox,
+        in folder: TemporaryFolder,
         user: String,
         resource: String
     ) throws -> (Outcome?, String) {
         let run = try CommandRun(
             python,
-            [
+            arguments: [
                 repository + "/Tests/SandboxTests/YTDLP/media_token.py", sandbox.url, folder.file("cache"), "DTV", user,
                 user,
                 InProcessSandbox.statement, resource,
@@ -39,24 +39,25 @@ struct `yt-dlp` {
         let output = run.error + run.output
         guard run.status == 0, let line = output.split(separator: "\n").last,
             let answer = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
-            let token = answer["token"] as? String, let asked = answer["asked"] as? [[String: Any]]
+            let token = answer["token"] as? String, let requests = answer["asked"] as? [[String: Any]]
         else { return (nil, output) }
-        return (Outcome(token: token, asked: asked), output)
+        return (Outcome(token: token, requests: requests), output)
     }
 
     /// True if `playgate verify` accepts a token.
     private static func isVerified(
         _ token: String,
-        _ sandbox: InProcessSandbox,
-        _ folder: TemporaryFolder,
+        with sandbox: InProcessSandbox,
+        in folder: TemporaryFolder,
         resource: String
     ) throws -> Bool {
         let run = try CommandRun(
             Program.built("playgate"),
-            [
-                "verify", "--trust", try folder.write("keys.pem", try sandbox.get("/sandbox/keys").body), "--requestor",
+            arguments: [
+                "verify", "--trust", try folder.write("keys.pem", contents: try sandbox.get("/sandbox/keys").body),
+                "--requestor",
                 "REF30", "--resource", resource, "--at", sandbox.now.iso8601, "--token-file",
-                try folder.write("token", token),
+                try folder.write("token", contents: token),
             ]
         )
         let isTaken = run.status == 0 && run.output.contains("VALID_TOKEN")
@@ -71,7 +72,7 @@ struct `yt-dlp` {
     func runs(resource: String) async throws {
         let (gate, tokens, now) = try await InProcessSandbox.with { (sandbox) throws in
             let folder = try TemporaryFolder()
-            let (first, log) = try Self.run(sandbox, folder, user: "bob", resource: resource)
+            let (first, log) = try Self.run(against: sandbox, in: folder, user: "bob", resource: resource)
             let fresh = try #require(first, "\(log)")
             #expect(
                 fresh.paths == [
@@ -82,16 +83,16 @@ struct `yt-dlp` {
                 ]
             )
             #expect(try sandbox.verify(fresh.token, resource: resource).status == .validToken)
-            #expect(try Self.isVerified(fresh.token, sandbox, folder, resource: resource))
+            #expect(try Self.isVerified(fresh.token, with: sandbox, in: folder, resource: resource))
             sandbox.advance(seconds: 60)
-            let (second, again) = try Self.run(sandbox, folder, user: "bob", resource: resource)
+            let (second, again) = try Self.run(against: sandbox, in: folder, user: "bob", resource: resource)
             let cached = try #require(second, "\(again)")
             #expect(cached.paths == ["/adobe-services/shortAuthorize"])
-            #expect(cached.asked.first?["bearer"] as? Bool == false)
-            #expect(cached.asked.first?["device"] as? Bool == false)
+            #expect(cached.requests.first?["bearer"] as? Bool == false)
+            #expect(cached.requests.first?["device"] as? Bool == false)
             #expect(cached.token != fresh.token)
             #expect(try sandbox.verify(cached.token, resource: resource).status == .validToken)
-            #expect(try Self.isVerified(cached.token, sandbox, folder, resource: resource))
+            #expect(try Self.isVerified(cached.token, with: sandbox, in: folder, resource: resource))
             return (try sandbox.gate(resource), [fresh.token, cached.token], sandbox.now)
         }
         for token in tokens {
@@ -105,13 +106,13 @@ struct `yt-dlp` {
     @Test func `is told no in the provider's words, and begins again where its login has ended`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             let folder = try TemporaryFolder()
-            let (denied, log) = try Self.run(sandbox, folder, user: "bob", resource: "CNN")
+            let (denied, log) = try Self.run(against: sandbox, in: folder, user: "bob", resource: "CNN")
             #expect(denied == nil)
             #expect(log.contains("Your package does not include \"CNN\"."))
-            #expect(try Self.run(sandbox, folder, user: "bob", resource: "TNT").0 != nil)
+            #expect(try Self.run(against: sandbox, in: folder, user: "bob", resource: "TNT").0 != nil)
             try sandbox.control(#"{"expireAuthentication":true}"#)
-            let (anew, text) = try Self.run(sandbox, folder, user: "bob", resource: "TBS")
-            let outcome = try #require(anew, "\(text)")
+            let (result, text) = try Self.run(against: sandbox, in: folder, user: "bob", resource: "TBS")
+            let outcome = try #require(result, "\(text)")
             #expect(outcome.paths.contains("/sandbox/saml/login"))
             #expect(try sandbox.verify(outcome.token, resource: "TBS").isValid)
         }

@@ -34,7 +34,7 @@ extension CallbackQueue {
         call { delegate in await delegate.sendTrackingData(event.data, forEventType: event.type) }
     }
 
-    func status(_ id: AdvancedStatus.DocumentedID, _ message: String? = nil, resource: String? = nil) {
+    func status(_ id: AdvancedStatus.DocumentedID, message: String? = nil, resource: String? = nil) {
         call { delegate in await delegate.status(AdvancedStatus(id, message: message, resource: resource)) }
     }
 }

@@ -15,7 +15,7 @@ actor AccessTokens {
     private let redirectURL: String
     private let settings: ConnectionSettings
     private let clock: @Sendable () -> Timestamp
-    private let keep: @Sendable (TokenRecords.Registration?) async -> Void
+    private let save: @Sendable (TokenRecords.Registration?) async -> Void
     private var registration: TokenRecords.Registration?
     /// The earliest time for a new registration, if the service does not know the application.
     private var nextRegistration = Timestamp(millisecondsSince1970: .min)
@@ -34,20 +34,20 @@ actor AccessTokens {
         registration: TokenRecords.Registration?,
         settings: ConnectionSettings,
         clock: @escaping @Sendable () -> Timestamp,
-        keep: @escaping @Sendable (TokenRecords.Registration?) async -> Void
+        save: @escaping @Sendable (TokenRecords.Registration?) async -> Void
     ) {
         self.url = url
         self.statement = statement
         self.redirectURL = redirectURL
         self.settings = settings
         self.clock = clock
-        self.keep = keep
-        let digest = Self.digest(statement, redirectURL)
+        self.save = save
+        let digest = Self.digest(of: statement, redirectURL: redirectURL)
         self.registration = registration.flatMap { $0.statement == digest ? $0 : nil }
     }
 
     /// Returns the digest of the inputs of a registration.
-    private static func digest(_ statement: String, _ redirectURL: String) -> String {
+    private static func digest(of statement: String, redirectURL: String) -> String {
         SHA256.digest("\(statement)\n\(redirectURL)").hexadecimal
     }
 
@@ -73,7 +73,7 @@ actor AccessTokens {
                     registration != nil, clock() >= nextRegistration
                 else { throw error }
                 registration = nil
-                await keep(nil)
+                await save(nil)
                 try await fetch(options)
             }
             return .success(())
@@ -88,7 +88,7 @@ actor AccessTokens {
             ("client_secret", registration.clientSecret),
         ]
         request.add(options)
-        let token = try await ask(AccessToken.self, request, isStatement: false)
+        let token = try await ask(for: AccessToken.self, with: request, isStatement: false)
         guard !token.accessToken.isEmpty, token.accessToken.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw .unreadable("the access token is empty or has invalid characters", httpStatus: 200)
         }
@@ -106,25 +106,25 @@ actor AccessTokens {
             throw .noAccess(.invalidSoftwareStatement, isStatement: true)
         }
         request.add(options)
-        let answer = try await ask(ClientRegistration.self, request, isStatement: true)
+        let answer = try await ask(for: ClientRegistration.self, with: request, isStatement: true)
         let made = TokenRecords.Registration(
             clientID: answer.clientID,
             clientSecret: answer.clientSecret,
-            statement: Self.digest(statement, redirectURL)
+            statement: Self.digest(of: statement, redirectURL: redirectURL)
         )
         registration = made
         nextRegistration = clock().advanced(byMilliseconds: 60_000)
-        await keep(made)
+        await save(made)
         return made
     }
 
     /// Sends a request without a token. A refusal means no access.
     private nonisolated func ask<Value: Decodable & Sendable>(
-        _ type: Value.Type,
-        _ request: ServiceRequest,
+        for type: Value.Type,
+        with request: ServiceRequest,
         isStatement: Bool
     ) async throws(ServiceFailure) -> Value {
-        let answer = try await settings.http.answer(request, at: url, within: settings.timeout)
+        let answer = try await settings.http.send(request, to: url, within: settings.timeout)
         if 200..<300 ~= answer.status { return try answer.value(type) }
         if answer.status == 429 { throw answer.failure }
         let error = try? EntitlementBody.read(RegistrationError.self, json: answer.body)

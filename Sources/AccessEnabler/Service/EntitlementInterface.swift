@@ -28,13 +28,13 @@ protocol EntitlementInterface: Sendable {
     func exchange(_ assertion: String, mvpd: String) async throws(ServiceFailure)
 
     /// Gets the decisions about the resources, for display only.
-    func preauthorize(_ question: PreauthorizeQuestion) async throws(ServiceFailure) -> PreauthorizeResponse
+    func preauthorize(_ call: PreauthorizeQuery) async throws(ServiceFailure) -> PreauthorizeResponse
 
     /// Requests the authorization to get media tokens for the resource.
-    func authorize(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized
+    func authorize(_ call: AuthorizeRequest) async throws(ServiceFailure) -> Authorized
 
     /// Gets a new media token. If ``handsOutTokens`` is false, this is a new authorization.
-    func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> AuthorizedToken
+    func mediaToken(_ call: AuthorizeRequest) async throws(ServiceFailure) -> AuthorizedToken
 
     /// Gets the provider's metadata of the viewer.
     func userMetadata(_ mvpd: String) async throws(ServiceFailure) -> UserMetadata
@@ -73,13 +73,13 @@ struct KnownViewer {
     var temporary: KnownViewer { KnownViewer(mvpd: mvpd, userID: userID, expires: expires, kind: .temporary) }
 }
 
-struct PreauthorizeQuestion {
+struct PreauthorizeQuery {
     let mvpd: String
     let resources: [String]
     let usesRemoteCache: Bool
 }
 
-struct AuthorizeQuestion {
+struct AuthorizeRequest {
     let mvpd: String
     let resource: String
     let data: [String: String]

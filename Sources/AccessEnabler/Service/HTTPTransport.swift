@@ -28,9 +28,9 @@ package struct HTTPTransport: Sendable {
     }()
 
     /// Sends a request, and reads the whole response.
-    package func answer(
+    package func send(
         _ request: ServiceRequest,
-        at url: String,
+        to url: String,
         within limit: Duration
     ) async throws(ServiceFailure) -> ServiceAnswer {
         var request = request

@@ -36,7 +36,7 @@ struct RESTv1: EntitlementInterface {
         var request = ServiceRequest(method: .POST, path: ["reggie", "v1", requestor, "regcode"])
         request.isRepeatable = false
         request.form = common + [("format", "json"), ("mvpd", login.mvpd.id)]
-        let registered = try await connection.value(RegistrationCode.self, request)
+        let registered = try await connection.value(RegistrationCode.self, for: request)
         guard registered.code.isRegistrationCode else {
             throw .unreadable("the registration code is malformed", httpStatus: 200)
         }
@@ -120,48 +120,54 @@ struct RESTv1: EntitlementInterface {
         _ = try await connection.send(request)
     }
 
-    func preauthorize(_ question: PreauthorizeQuestion) async throws(ServiceFailure) -> PreauthorizeResponse {
+    func preauthorize(_ call: PreauthorizeQuery) async throws(ServiceFailure) -> PreauthorizeResponse {
         var request = request("preauthorize")
-        request.lists = [("resource", question.resources)]
-        if !question.usesRemoteCache { request.query.append(("remoteCache", "false")) }
-        return try await connection.value(PreauthorizeResponse.self, request)
+        request.lists = [("resource", call.resources)]
+        if !call.usesRemoteCache { request.query.append(("remoteCache", "false")) }
+        return try await connection.value(PreauthorizeResponse.self, for: request)
     }
 
-    func authorize(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized {
-        let request = request("authorize", query: question.query)
+    func authorize(_ call: AuthorizeRequest) async throws(ServiceFailure) -> Authorized {
+        let request = request("authorize", query: call.query)
         let authorization: Authorization
-        do throws(ServiceFailure) { authorization = try await connection.value(Authorization.self, request) } catch {
+        do throws(ServiceFailure) { authorization = try await connection.value(Authorization.self, for: request) } catch
+        {
             throw error.read(as: .authorization)
         }
-        try check(authorization.requestor, authorization.resource, authorization.mvpd, question)
-        let source: AuthorizationDecision.Source = question.isTemporary ? .tempPass : .mvpd
+        try check(
+            requestor: authorization.requestor,
+            resource: authorization.resource,
+            mvpd: authorization.mvpd,
+            against: call
+        )
+        let source: AuthorizationDecision.Source = call.isTemporary ? .tempPass : .mvpd
         return Authorized(source: source, expires: authorization.expires, token: nil)
     }
 
-    func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> AuthorizedToken {
-        let request = request("tokens", "media", query: question.query)
+    func mediaToken(_ call: AuthorizeRequest) async throws(ServiceFailure) -> AuthorizedToken {
+        let request = request("tokens", "media", query: call.query)
         let token: AuthorizedToken
-        do throws(ServiceFailure) { token = try await connection.value(AuthorizedToken.self, request) } catch {
+        do throws(ServiceFailure) { token = try await connection.value(AuthorizedToken.self, for: request) } catch {
             throw error.read(as: .mediaToken)
         }
-        try check(token.requestor, token.resource, token.mvpd, question)
+        try check(requestor: token.requestor, resource: token.resource, mvpd: token.mvpd, against: call)
         return token
     }
 
     private func check(
-        _ requestor: String,
-        _ resource: String,
-        _ mvpd: String,
-        _ question: AuthorizeQuestion
+        requestor: String,
+        resource: String,
+        mvpd: String,
+        against call: AuthorizeRequest
     ) throws(ServiceFailure) {
-        guard requestor == self.requestor, resource.utf8.elementsEqual(question.resource.utf8), mvpd == question.mvpd
+        guard requestor == self.requestor, resource.utf8.elementsEqual(call.resource.utf8), mvpd == call.mvpd
         else {
             throw .unreadable("the response is for another resource, provider or requestor", httpStatus: 200)
         }
     }
 
     func userMetadata(_ mvpd: String) async throws(ServiceFailure) -> UserMetadata {
-        try await connection.value(UserMetadata.self, request("tokens", "usermetadata"))
+        try await connection.value(UserMetadata.self, for: request("tokens", "usermetadata"))
     }
 
     func logout(_ mvpd: String, redirectURL: String) async throws(ServiceFailure) -> String? {
@@ -181,7 +187,7 @@ struct RESTv1: EntitlementInterface {
     }
 }
 
-extension AuthorizeQuestion {
+extension AuthorizeRequest {
     fileprivate var query: [(String, String)] {
         [("resource", resource)] + (data.json.map { [("generic_data", $0)] } ?? [])
     }
@@ -189,15 +195,15 @@ extension AuthorizeQuestion {
 
 extension ServiceFailure {
     /// The subject of a request, to interpret an error without a code.
-    fileprivate enum Question {
+    fileprivate enum Subject {
         case authorization, mediaToken
     }
 
     /// Translates an error of the old form, with a status and a message only, into the code and action of the new form.
-    fileprivate func read(as question: Question) -> ServiceFailure {
+    fileprivate func read(as subject: Subject) -> ServiceFailure {
         guard kind == .refused, status.code.isEmpty else { return self }
         let code: StatusCode? =
-            switch (question, httpStatus) {
+            switch (subject, httpStatus) {
             case (.authorization, 403): .authorizationDeniedByMVPD
             case (.mediaToken, 403), (.mediaToken, 404): .authorizationNotFound
             case (.mediaToken, 410): .authorizationExpired

@@ -20,7 +20,7 @@ struct RESTv2: EntitlementInterface {
     private func request(_ path: String...) -> ServiceRequest { ServiceRequest(path: ["api", "v2", requestor] + path) }
 
     func configuration() async throws(ServiceFailure) -> ServiceConfiguration {
-        try await connection.value(ServiceConfiguration.self, request("configuration"))
+        try await connection.value(ServiceConfiguration.self, for: request("configuration"))
     }
 
     func beginLogin(_ login: LoginRequest) async throws(ServiceFailure) -> LoginStep {
@@ -29,7 +29,7 @@ struct RESTv2: EntitlementInterface {
         request.isRepeatable = false
         request.form = [("mvpd", login.mvpd.id), ("domainName", login.domain), ("redirectUrl", login.redirectURL)]
         if let data = login.data.json { request.form?.append(("generic_data", data)) }
-        let session = try await connection.value(AuthenticationSession.self, request)
+        let session = try await connection.value(AuthenticationSession.self, for: request)
         if session.action == .authorize { return .done }
         guard session.action == .authenticate, let url = session.url.flatMap({ connection.browserURL($0) }),
             let code = session.code, code.isRegistrationCode
@@ -42,11 +42,11 @@ struct RESTv2: EntitlementInterface {
     func viewer(_ mvpd: String?, code: String?) async throws(ServiceFailure) -> KnownViewer? {
         let profiles: [String: Profile]
         if let code {
-            profiles = try await connection.value(Profiles.self, request("profiles", "code", code)).profiles
+            profiles = try await connection.value(Profiles.self, for: request("profiles", "code", code)).profiles
         } else if let mvpd {
-            profiles = try await connection.value(Profiles.self, request("profiles", mvpd)).profiles
+            profiles = try await connection.value(Profiles.self, for: request("profiles", mvpd)).profiles
         } else {
-            profiles = try await connection.value(Profiles.self, request("profiles")).profiles
+            profiles = try await connection.value(Profiles.self, for: request("profiles")).profiles
         }
         guard
             let (id, profile) = mvpd.flatMap({ id in profiles[id].map { (id, $0) } })
@@ -69,13 +69,13 @@ struct RESTv2: EntitlementInterface {
         try await legacy.exchange(assertion, mvpd: mvpd)
     }
 
-    func preauthorize(_ question: PreauthorizeQuestion) async throws(ServiceFailure) -> PreauthorizeResponse {
-        var request = request("decisions", "preauthorize", question.mvpd)
+    func preauthorize(_ call: PreauthorizeQuery) async throws(ServiceFailure) -> PreauthorizeResponse {
+        var request = request("decisions", "preauthorize", call.mvpd)
         request.method = .POST
-        if !question.usesRemoteCache { request.query.append(("remoteCache", "false")) }
-        request.json = try Self.body(question.resources)
-        let answer = try await connection.value(AuthorizationDecisions.self, request)
-        guard answer.decisions.allSatisfy({ $0.mvpd == question.mvpd && $0.serviceProvider == requestor }) else {
+        if !call.usesRemoteCache { request.query.append(("remoteCache", "false")) }
+        request.json = try Self.body(call.resources)
+        let answer = try await connection.value(AuthorizationDecisions.self, for: request)
+        guard answer.decisions.allSatisfy({ $0.mvpd == call.mvpd && $0.serviceProvider == requestor }) else {
             throw .unreadable("the decisions are for another provider or requestor", httpStatus: 200)
         }
         return PreauthorizeResponse(
@@ -89,22 +89,23 @@ struct RESTv2: EntitlementInterface {
         )
     }
 
-    func authorize(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> Authorized {
-        var request = request("decisions", "authorize", question.mvpd)
+    func authorize(_ call: AuthorizeRequest) async throws(ServiceFailure) -> Authorized {
+        var request = request("decisions", "authorize", call.mvpd)
         request.method = .POST
-        if let data = question.data.json { request.query.append(("generic_data", data)) }
-        request.json = try Self.body([question.resource])
-        return try await connection.send(request) { answer throws(ServiceFailure) in try decision(answer, question) }
+        if let data = call.data.json { request.query.append(("generic_data", data)) }
+        request.json = try Self.body([call.resource])
+        return try await connection.send(request) { answer throws(ServiceFailure) in try decision(in: answer, for: call)
+        }
     }
 
     /// Returns the one decision of a response. A provider that does not answer is reported in a successful response.
     private func decision(
-        _ answer: ServiceAnswer,
-        _ question: AuthorizeQuestion
+        in answer: ServiceAnswer,
+        for call: AuthorizeRequest
     ) throws(ServiceFailure) -> Authorized {
         let decisions = try answer.value(AuthorizationDecisions.self).decisions
         guard decisions.count == 1, let decision = decisions.first,
-            decision.resource.utf8.elementsEqual(question.resource.utf8), decision.mvpd == question.mvpd,
+            decision.resource.utf8.elementsEqual(call.resource.utf8), decision.mvpd == call.mvpd,
             decision.serviceProvider == requestor
         else {
             throw .unreadable("the decision is for another resource, provider or requestor", httpStatus: 200)
@@ -124,15 +125,15 @@ struct RESTv2: EntitlementInterface {
     }
 
     /// Requests an authorization: every authorization of this interface includes a token.
-    func mediaToken(_ question: AuthorizeQuestion) async throws(ServiceFailure) -> AuthorizedToken {
-        guard let token = try await authorize(question).token else {
+    func mediaToken(_ call: AuthorizeRequest) async throws(ServiceFailure) -> AuthorizedToken {
+        guard let token = try await authorize(call).token else {
             throw .unreadable("the permit has no media token", httpStatus: 200)
         }
         return token
     }
 
     func userMetadata(_ mvpd: String) async throws(ServiceFailure) -> UserMetadata {
-        let profiles = try await connection.value(Profiles.self, request("profiles", mvpd)).profiles
+        let profiles = try await connection.value(Profiles.self, for: request("profiles", mvpd)).profiles
         guard let profile = profiles[mvpd] else {
             throw ServiceFailure(
                 Status(.authenticatedProfileMissing, by: .v2, message: "no viewer is authenticated")
@@ -150,7 +151,7 @@ struct RESTv2: EntitlementInterface {
     func logout(_ mvpd: String, redirectURL: String) async throws(ServiceFailure) -> String? {
         var request = request("logout", mvpd)
         request.query = [("redirectUrl", redirectURL)]
-        let logouts = try await connection.value(Logouts.self, request).logouts
+        let logouts = try await connection.value(Logouts.self, for: request).logouts
         guard let logout = logouts[mvpd], logout.actionType == "interactive" else { return nil }
         guard let url = logout.url.flatMap({ connection.browserURL($0) }) else {
             throw .unreadable("the logout URL is missing or not http or https", httpStatus: 200)

@@ -14,10 +14,10 @@ struct RequestOptions: Sendable {
     /// Returns the URL with all options. They come first in its query, because a redirect URL must be its last parameter.
     func adding(to url: String) -> String {
         guard !browserParameters.isEmpty else { return url }
-        let place = url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
-        let rest = url[place...]
+        let index = url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
+        let rest = url[index...]
         let separator = rest.hasPrefix("?") ? rest.count > 1 ? "&" : "" : ""
-        return url[..<place] + "?" + browserParameters.formEncoded + separator
+        return url[..<index] + "?" + browserParameters.formEncoded + separator
             + (rest.hasPrefix("?") ? rest.dropFirst() : rest)
     }
 }

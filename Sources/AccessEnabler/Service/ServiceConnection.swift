@@ -28,14 +28,14 @@ struct ServiceConnection: Sendable {
     func send<Value: Sendable>(
         _ request: ServiceRequest,
         accepting: Set<Int> = [],
-        _ read: (ServiceAnswer) throws(ServiceFailure) -> Value
+        read: (ServiceAnswer) throws(ServiceFailure) -> Value
     ) async throws(ServiceFailure) -> Value {
         guard request.path.allSatisfy({ !$0.isEmpty && URIPath.dots(of: $0.utf8.span) == 0 }) else {
             throw .unreadable("an identifier is empty, \".\" or \"..\", which cannot be a path segment", httpStatus: 0)
         }
         var attempts = Attempts(settings)
         while true {
-            do throws(ServiceFailure) { return try read(try await authorized(request, accepting)) } catch {
+            do throws(ServiceFailure) { return try read(try await authorized(request, accepting: accepting)) } catch {
                 guard error.isRetried, request.isRepeatable || error.isBeforeRequest,
                     try await attempts.next(after: error.retryAfter)
                 else { throw error }
@@ -46,14 +46,14 @@ struct ServiceConnection: Sendable {
     /// Sends a request once, or twice if the service rejects the access token: a revoked token is replaced by a new one.
     private func authorized(
         _ request: ServiceRequest,
-        _ accepting: Set<Int>
+        accepting: Set<Int>
     ) async throws(ServiceFailure) -> ServiceAnswer {
-        guard request.isAuthorized else { return try await once(request, nil, accepting) }
+        guard request.isAuthorized else { return try await once(request, token: nil, accepting: accepting) }
         let token = try await token()
-        do throws(ServiceFailure) { return try await once(request, token, accepting) } catch {
+        do throws(ServiceFailure) { return try await once(request, token: token, accepting: accepting) } catch {
             guard error.httpStatus == 401 else { throw error }
             await tokens.discard(token)
-            return try await once(request, try await self.token(), accepting)
+            return try await once(request, token: try await self.token(), accepting: accepting)
         }
     }
 
@@ -67,14 +67,14 @@ struct ServiceConnection: Sendable {
 
     private func once(
         _ request: ServiceRequest,
-        _ token: String?,
-        _ accepting: Set<Int>
+        token: String?,
+        accepting: Set<Int>
     ) async throws(ServiceFailure) -> ServiceAnswer {
         var request = request
         request.add(options)
         request.headers += headers
         if let token { request.headers.append(("Authorization", "Bearer \(token)")) }
-        let answer = try await settings.http.answer(request, at: url, within: settings.timeout)
+        let answer = try await settings.http.send(request, to: url, within: settings.timeout)
         if 200..<300 ~= answer.status || accepting.contains(answer.status) { return answer }
         throw answer.failure
     }
@@ -82,7 +82,7 @@ struct ServiceConnection: Sendable {
     /// Sends a request and decodes the JSON body of the response.
     func value<Value: Decodable & Sendable>(
         _ type: Value.Type,
-        _ request: ServiceRequest
+        for request: ServiceRequest
     ) async throws(ServiceFailure) -> Value {
         let answer = try await send(request)
         return try answer.value(type)

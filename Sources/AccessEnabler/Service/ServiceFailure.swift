@@ -38,18 +38,20 @@ package struct ServiceFailure: Error, Hashable {
         self.httpStatus = httpStatus
     }
 
-    private init(_ kind: Kind, _ code: StatusCode, _ message: String, httpStatus: Int = 0) {
+    private init(_ kind: Kind, code: StatusCode, message: String, httpStatus: Int = 0) {
         self.kind = kind
         status = Status(code, by: .client, message: message) ?? Status(status: 0, code: code.rawValue, message: message)
         self.httpStatus = httpStatus
     }
 
-    static func unreachable(_ message: String) -> ServiceFailure { .init(.unreachable, .networkError, message) }
+    static func unreachable(_ message: String) -> ServiceFailure {
+        .init(.unreachable, code: .networkError, message: message)
+    }
 
-    static let cancelled = ServiceFailure(.cancelled, .networkError, "the call was cancelled")
+    static let cancelled = ServiceFailure(.cancelled, code: .networkError, message: "the call was cancelled")
 
     static func unreadable(_ message: String, httpStatus: Int) -> ServiceFailure {
-        .init(.unreadable, .serverResponseFormatUnknown, message, httpStatus: httpStatus)
+        .init(.unreadable, code: .serverResponseFormatUnknown, message: message, httpStatus: httpStatus)
     }
 
     /// Creates the failure for the HTTP status 429, by the service's error if there is one. The documented limit allows a
@@ -70,8 +72,9 @@ package struct ServiceFailure: Error, Hashable {
     static func noAccess(_ error: RegistrationError?, isStatement: Bool) -> ServiceFailure {
         var failure = ServiceFailure(
             .noAccess(isStatement: isStatement),
-            .accessTokenUnavailable,
-            "no access token (\(error?.error ?? "the service returned none")); check the software statement and that "
+            code: .accessTokenUnavailable,
+            message:
+                "no access token (\(error?.error ?? "the service returned none")); check the software statement and that "
                 + "the redirect URL is registered"
         )
         failure.registrationError = error
@@ -79,7 +82,7 @@ package struct ServiceFailure: Error, Hashable {
     }
 
     /// A fault without a response of a service, with a code of this client.
-    static func ofThisClient(_ code: String, _ message: String) -> Status {
+    static func ofThisClient(_ code: String, message: String) -> Status {
         Status(status: 0, code: code, message: message, action: .noAction)
     }
 

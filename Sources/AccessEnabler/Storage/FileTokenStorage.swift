@@ -82,11 +82,14 @@ public actor FileTokenStorage: TokenStorage {
         guard let bytes = try contents() else { return TokenRecords() }
         let contents: Contents
         do throws(EntitlementBodyError) { contents = try EntitlementBody.read(Contents.self, json: bytes) } catch {
-            throw TokenStorageError(.damaged, "\(path) cannot be read (\(error.message)); remove it and log in again")
+            throw TokenStorageError(
+                .damaged,
+                message: "\(path) cannot be read (\(error.message)); remove it and log in again"
+            )
         }
         if check != .none {
             guard contents.version == 1, try Self.digest(contents.records) == contents.digest else {
-                throw TokenStorageError(.damaged, "\(path) was damaged or changed; remove it and log in again")
+                throw TokenStorageError(.damaged, message: "\(path) was damaged or changed; remove it and log in again")
             }
         }
         return contents.records
@@ -104,12 +107,12 @@ public actor FileTokenStorage: TokenStorage {
             defer { try? file.close() }
             let facts = try file.stat()
             guard facts.type == .regular else {
-                throw TokenStorageError(.exposed, "\(path) is not a regular file; remove it")
+                throw TokenStorageError(.exposed, message: "\(path) is not a regular file; remove it")
             }
             guard check == .none || facts.isPrivate else {
                 throw TokenStorageError(
                     .exposed,
-                    "\(path) belongs to another user, or other users may access it; run: chmod 600 \(path)"
+                    message: "\(path) belongs to another user, or other users may access it; run: chmod 600 \(path)"
                 )
             }
             var bytes: [UInt8] = []
@@ -118,15 +121,15 @@ public actor FileTokenStorage: TokenStorage {
                 if chunk.isEmpty { return bytes }
                 bytes += chunk
             }
-            throw TokenStorageError(.damaged, "\(path) is too large; remove it and log in again")
+            throw TokenStorageError(.damaged, message: "\(path) is too large; remove it and log in again")
         } catch Errno.noSuchFileOrDirectory {
             return nil
         } catch let error as TokenStorageError {
             throw error
         } catch Errno.tooManySymbolicLinkLevels {
-            throw TokenStorageError(.exposed, "\(path) is a symbolic link; remove it")
+            throw TokenStorageError(.exposed, message: "\(path) is a symbolic link; remove it")
         } catch {
-            throw TokenStorageError(.unavailable, "\(path) cannot be read: \(error)")
+            throw TokenStorageError(.unavailable, message: "\(path) cannot be read: \(error)")
         }
     }
 
@@ -137,7 +140,7 @@ public actor FileTokenStorage: TokenStorage {
         do {
             let bytes = try EntitlementBody.json(contents)
             guard bytes.count <= EntitlementBody.maximumSize else {
-                throw TokenStorageError(.unavailable, "the records exceed the size limit of \(path)")
+                throw TokenStorageError(.unavailable, message: "the records exceed the size limit of \(path)")
             }
             let file = try create(temporary)
             do {
@@ -150,7 +153,7 @@ public actor FileTokenStorage: TokenStorage {
             throw error
         } catch {
             temporary.remove()
-            throw TokenStorageError(.unavailable, "\(path) cannot be written: \(error)")
+            throw TokenStorageError(.unavailable, message: "\(path) cannot be written: \(error)")
         }
     }
 
@@ -175,7 +178,7 @@ public actor FileTokenStorage: TokenStorage {
 
     private static func digest(_ records: TokenRecords) throws(TokenStorageError) -> String {
         do { return SHA256.digest(try EntitlementBody.json(records)).hexadecimal } catch {
-            throw TokenStorageError(.unavailable, "the records cannot be encoded as JSON: \(error)")
+            throw TokenStorageError(.unavailable, message: "the records cannot be encoded as JSON: \(error)")
         }
     }
 }

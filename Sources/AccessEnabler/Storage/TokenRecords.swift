@@ -62,7 +62,7 @@ extension TokenRecords {
     static let maximumGrants = 256
 
     /// Returns the authenticated viewer of the provider, if not expired.
-    func viewer(_ requestor: String, _ mvpd: String, at now: Timestamp) -> Viewer? {
+    func viewer(of requestor: String, mvpd: String, at now: Timestamp) -> Viewer? {
         guard let viewer = requestors[requestor]?.viewers[mvpd], now.millisecondsSince1970 < viewer.expires else {
             return nil
         }
@@ -70,7 +70,7 @@ extension TokenRecords {
     }
 
     /// Returns the expiry of the viewer's grant for the resource, if not expired.
-    func grant(_ requestor: String, _ mvpd: String, _ resource: String, at now: Timestamp) -> Timestamp? {
+    func grant(of requestor: String, mvpd: String, for resource: String, at now: Timestamp) -> Timestamp? {
         let grants = requestors[requestor]?.authorizations[mvpd] ?? []
         let grant = grants.first { $0.resource.utf8.elementsEqual(resource.utf8) }
         guard let grant, now.millisecondsSince1970 < grant.expires else { return nil }
@@ -78,13 +78,13 @@ extension TokenRecords {
     }
 
     mutating func remember(
-        _ requestor: String,
-        _ mvpd: String,
-        _ resource: String,
+        grantOf requestor: String,
+        mvpd: String,
+        for resource: String,
         until expires: Timestamp,
         at now: Timestamp
     ) {
-        forgetGrant(requestor, mvpd, resource)
+        forgetGrant(of: requestor, mvpd: mvpd, for: resource)
         var grants = requestors[requestor]?.authorizations[mvpd] ?? []
         grants.removeAll { $0.expires <= now.millisecondsSince1970 }
         grants.append(Grant(resource: resource, expires: expires.millisecondsSince1970))
@@ -94,12 +94,12 @@ extension TokenRecords {
         requestors[requestor, default: Requestor()].authorizations[mvpd] = grants
     }
 
-    mutating func forgetGrant(_ requestor: String, _ mvpd: String, _ resource: String) {
+    mutating func forgetGrant(of requestor: String, mvpd: String, for resource: String) {
         requestors[requestor]?.authorizations[mvpd]?.removeAll { $0.resource.utf8.elementsEqual(resource.utf8) }
     }
 
     /// Removes the viewer of a provider, with all grants.
-    mutating func forgetViewer(_ requestor: String, _ mvpd: String) {
+    mutating func forgetViewer(of requestor: String, mvpd: String) {
         requestors[requestor]?.viewers[mvpd] = nil
         requestors[requestor]?.authorizations[mvpd] = nil
     }

@@ -34,7 +34,7 @@ public struct TokenStorageError: Error, Hashable, Sendable {
     public let message: String
 
     /// Creates an error.
-    public init(_ code: Code, _ message: String) {
+    public init(_ code: Code, message: String) {
         self.code = code
         self.message = message
     }

@@ -81,7 +81,7 @@ public struct CATClaims: Sendable {
         public let match: Match
 
         /// Creates a rule.
-        public init(_ component: URIComponent, _ match: Match) {
+        public init(_ component: URIComponent, match: Match) {
             self.component = component
             self.match = match
         }
@@ -95,7 +95,7 @@ public struct CATClaims: Sendable {
         public let match: Match
 
         /// Creates a rule.
-        public init(_ name: String, _ match: Match) {
+        public init(_ name: String, match: Match) {
             self.name = name
             self.match = match
         }
@@ -135,12 +135,12 @@ extension CATClaims {
         writeRestrictions(to: &map, label)
         if let renewal { map.entry(label(.renewal)) { renewal.write(to: &$0) } }
         // In the order of their labels: what is written in order need not be sorted.
-        if let session { write(session, to: &map, label) }
+        if let session { write(session, to: &map, label: label) }
         if let protection { map.entry(label(.protection)) { $0.write(sixteen: protection) } }
         if let profile { map.entry(label(.profile)) { $0.write(profile) } }
     }
 
-    private func write(_ session: PlaybackSession, to map: inout CBORMapWriter, _ label: (CATClaim) -> Int64) {
+    private func write(_ session: PlaybackSession, to map: inout CBORMapWriter, label: (CATClaim) -> Int64) {
         map.entry(label(.session)) { $0.write(sixteen: session.id) }
         map.entry(label(.sessionEnd)) { $0.write(session.end.seconds) }
         guard let revocation = session.revocation else { return }
@@ -223,8 +223,8 @@ extension CBORWriter {
     fileprivate mutating func write(sixteen value: some SixteenBytes) {
         var bytes: [16 of UInt8] = .init(repeating: 0)
         var rest = value.number
-        for place in bytes.indices.reversed() {
-            bytes[place] = UInt8(truncatingIfNeeded: rest)
+        for index in bytes.indices.reversed() {
+            bytes[index] = UInt8(truncatingIfNeeded: rest)
             rest >>= 8
         }
         write(bytes.span)

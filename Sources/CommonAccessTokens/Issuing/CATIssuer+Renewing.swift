@@ -35,7 +35,7 @@ extension CATIssuer {
         // A life that ends before the present one renews nothing.
         guard end * 1000 > expires.millisecondsSince1970 else { throw .notRenewable }
         let renewalStart = Timestamp(millisecondsSince1970: times.start(end: end * 1000))
-        return try copy(grant, until: end, of: session, identifier, renewalStart: renewalStart, at: now)
+        return try copy(grant, until: end, of: session, identifier: identifier, renewalStart: renewalStart, at: now)
     }
 
     /// Issues a token beside one that was allowed: the same claims with another end and identity, such as for the references
@@ -62,7 +62,7 @@ extension CATIssuer {
         if case .valid(let times) = grant.claims.renewal {
             renewalStart = Timestamp(millisecondsSince1970: times.start(end: seconds * 1000))
         }
-        return try copy(grant, until: seconds, of: session, identifier, renewalStart: renewalStart, at: now)
+        return try copy(grant, until: seconds, of: session, identifier: identifier, renewalStart: renewalStart, at: now)
     }
 
     /// Signs the claims of a token with another end and identity, in seconds.
@@ -70,7 +70,7 @@ extension CATIssuer {
         _ grant: CATGrant,
         until end: Int64,
         of session: Int64,
-        _ identifier: [UInt8]?,
+        identifier: [UInt8]?,
         renewalStart: Timestamp?,
         at now: Timestamp
     ) throws(CATIssueError) -> IssuedCAT {
@@ -89,14 +89,14 @@ extension CATIssuer {
 
     /// The claims that a renewal changes.
     private struct Renewed {
-        package let expires: Int64
-        package let issued: Int64
-        package let identifier: [UInt8]
-        package let sessionEnd: Int64
+        let expires: Int64
+        let issued: Int64
+        let identifier: [UInt8]
+        let sessionEnd: Int64
 
         /// Returns the payload of `grant` with the changes, all other claims as they were encoded; `nil` if it has claims
         /// that cannot be copied.
-        package func payload(of grant: CATGrant) -> [UInt8]? {
+        func payload(of grant: CATGrant) -> [UInt8]? {
             let labels = grant.issuer.labels
             let source = grant.payload
             var entries: [(key: CBORHead, value: Range<Int>)] = []
@@ -118,10 +118,10 @@ extension CATIssuer {
                         $0.write(encoded: source.span.extracting(value))
                     }
                     switch key {
-                    case .text(let range): map.entry(String(copying: source.span.extracting(range)), copy)
+                    case .text(let range): map.entry(String(copying: source.span.extracting(range)), value: copy)
                     default:
                         guard let label = key.integer, !isChanged(labels.claim(label)) else { continue }
-                        map.entry(label, copy)
+                        map.entry(label, value: copy)
                     }
                 }
                 map.entry(labels.label(.expiration).rawValue) { $0.write(expires) }

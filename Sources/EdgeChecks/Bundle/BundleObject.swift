@@ -29,7 +29,7 @@ package struct EdgeBundleError: Error, Hashable, Sendable {
     }
 
     /// Creates a fault without a place.
-    package init(_ message: String, _ kind: Kind = .document) {
+    package init(_ message: String, kind: Kind = .document) {
         self.message = message.printable(limit: 200)
         self.kind = kind
     }
@@ -67,9 +67,9 @@ final class BundleObject {
     // MARK: Faults
 
     /// Returns a fault of the object, or of a member.
-    func fault(_ message: String, _ name: String? = nil) -> EdgeBundleError {
-        let place = name.flatMap { name in members.firstIndex { $0.name == name } }
-        return fault(place.map { _ in "\(name ?? ""): \(message)" } ?? message, steps: place.map { [$0] } ?? [])
+    func fault(_ message: String, member name: String? = nil) -> EdgeBundleError {
+        let index = name.flatMap { name in members.firstIndex { $0.name == name } }
+        return fault(index.map { _ in "\(name ?? ""): \(message)" } ?? message, steps: index.map { [$0] } ?? [])
     }
 
     private func fault(_ message: String, steps own: [Int]) -> EdgeBundleError {
@@ -85,8 +85,8 @@ final class BundleObject {
 
     /// Throws if there is a member that was not read.
     func finish() throws(EdgeBundleError) {
-        for place in members.indices where read & 1 << UInt64(place) == 0 {
-            throw fault("\(members[place].name): unknown member", steps: [place])
+        for index in members.indices where read & 1 << UInt64(index) == 0 {
+            throw fault("\(members[index].name): unknown member", steps: [index])
         }
     }
 
@@ -95,13 +95,13 @@ final class BundleObject {
     /// True if there is such a member.
     func has(_ name: String) -> Bool { members.contains { $0.name == name } }
 
-    private func member(_ name: String) -> (value: JSON, place: Int)? {
-        guard let place = members.firstIndex(where: { $0.name == name }) else { return nil }
-        read |= 1 << UInt64(place)
-        return (members[place].value, place)
+    private func member(_ name: String) -> (value: JSON, index: Int)? {
+        guard let index = members.firstIndex(where: { $0.name == name }) else { return nil }
+        read |= 1 << UInt64(index)
+        return (members[index].value, index)
     }
 
-    private func required<Value>(_ name: String, _ value: Value?) throws(EdgeBundleError) -> Value {
+    private func required<Value>(_ name: String, value: Value?) throws(EdgeBundleError) -> Value {
         guard let value else { throw fault("\(name) is missing") }
         return value
     }
@@ -109,24 +109,24 @@ final class BundleObject {
     /// Reads a text; `nil` if the member is missing.
     func optionalText(_ name: String) throws(EdgeBundleError) -> String? {
         guard let member = member(name) else { return nil }
-        guard case .string(let text) = member.value else { throw fault("must be a text", name) }
+        guard case .string(let text) = member.value else { throw fault("must be a text", member: name) }
         return text
     }
 
     /// Reads a text.
-    func text(_ name: String) throws(EdgeBundleError) -> String { try required(name, optionalText(name)) }
+    func text(_ name: String) throws(EdgeBundleError) -> String { try required(name, value: optionalText(name)) }
 
     /// Reads a text that names a value of a closed list; `nil` if the member is missing.
-    func choice<Value>(_ name: String, _ parse: (String) -> Value?) throws(EdgeBundleError) -> Value? {
+    func choice<Value>(_ name: String, parse: (String) -> Value?) throws(EdgeBundleError) -> Value? {
         guard let text = try optionalText(name) else { return nil }
-        guard let value = parse(text) else { throw fault("is not known here", name) }
+        guard let value = parse(text) else { throw fault("is not known here", member: name) }
         return value
     }
 
     /// Reads bytes in base64url; `nil` if the member is missing.
     func bytes(_ name: String) throws(EdgeBundleError) -> [UInt8]? {
         guard let text = try optionalText(name) else { return nil }
-        guard let bytes = Base64.decodeURLSafe(text) else { throw fault("must be base64url", name) }
+        guard let bytes = Base64.decodeURLSafe(text) else { throw fault("must be base64url", member: name) }
         return bytes
     }
 
@@ -134,14 +134,14 @@ final class BundleObject {
     func optionalNumber(_ name: String, in range: ClosedRange<Int64>) throws(EdgeBundleError) -> Int64? {
         guard let member = member(name) else { return nil }
         guard case .number(let number) = member.value, range.contains(number) else {
-            throw fault("must be a whole number from \(range.lowerBound) to \(range.upperBound)", name)
+            throw fault("must be a whole number from \(range.lowerBound) to \(range.upperBound)", member: name)
         }
         return number
     }
 
     /// Reads a number.
     func number(_ name: String, in range: ClosedRange<Int64>) throws(EdgeBundleError) -> Int64 {
-        try required(name, optionalNumber(name, in: range))
+        try required(name, value: optionalNumber(name, in: range))
     }
 
     /// Reads a duration in milliseconds; `nil` if the member is missing.
@@ -161,7 +161,7 @@ final class BundleObject {
         let (lower, upper) = (
             start ?? Timestamp(millisecondsSince1970: .min), end ?? Timestamp(millisecondsSince1970: .max)
         )
-        guard lower <= upper else { throw fault("must not be before from", "until") }
+        guard lower <= upper else { throw fault("must not be before from", member: "until") }
         return lower...upper
     }
 
@@ -171,19 +171,19 @@ final class BundleObject {
     /// Reads a flag; `nil` if the member is missing.
     func optionalFlag(_ name: String) throws(EdgeBundleError) -> Bool? {
         guard let member = member(name) else { return nil }
-        guard case .bool(let flag) = member.value else { throw fault("must be true or false", name) }
+        guard case .bool(let flag) = member.value else { throw fault("must be true or false", member: name) }
         return flag
     }
 
     /// Reads a list of texts; `nil` if the member is missing.
     func optionalTexts(_ name: String) throws(EdgeBundleError) -> [String]? {
         guard let member = member(name) else { return nil }
-        guard case .array(let values) = member.value else { throw fault("must be a list", name) }
+        guard case .array(let values) = member.value else { throw fault("must be a list", member: name) }
         var texts: [String] = []
         texts.reserveCapacity(values.count)
-        for (place, value) in values.enumerated() {
+        for (index, value) in values.enumerated() {
             guard case .string(let text) = value else {
-                throw fault("\(name): must be a text", steps: [member.place, place])
+                throw fault("\(name): must be a text", steps: [member.index, index])
             }
             texts.append(text)
         }
@@ -194,22 +194,22 @@ final class BundleObject {
     func texts(_ name: String) throws(EdgeBundleError) -> [String] { try optionalTexts(name) ?? [] }
 
     /// Returns a fault of an element of a list.
-    func fault(_ message: String, _ name: String, element: Int) -> EdgeBundleError {
-        let place = members.firstIndex { $0.name == name } ?? 0
-        return fault("\(name): \(message)", steps: [place, element])
+    func fault(_ message: String, member name: String, element: Int) -> EdgeBundleError {
+        let index = members.firstIndex { $0.name == name } ?? 0
+        return fault("\(name): \(message)", steps: [index, element])
     }
 
     /// Reads a list of objects, each by `read`; empty if the member is missing.
     func list<Value>(
         _ name: String,
-        _ read: (BundleObject) throws(EdgeBundleError) -> Value
+        read: (BundleObject) throws(EdgeBundleError) -> Value
     ) throws(EdgeBundleError) -> [Value] {
         guard let member = member(name) else { return [] }
-        guard case .array(let values) = member.value else { throw fault("must be a list", name) }
+        guard case .array(let values) = member.value else { throw fault("must be a list", member: name) }
         var list: [Value] = []
         list.reserveCapacity(values.count)
-        for (place, value) in values.enumerated() {
-            let object = try BundleObject(value, in: self, steps: [member.place, place])
+        for (index, value) in values.enumerated() {
+            let object = try BundleObject(value, in: self, steps: [member.index, index])
             list.append(try read(object))
             try object.finish()
         }
@@ -219,10 +219,10 @@ final class BundleObject {
     /// Reads an object; `nil` if the member is missing.
     func object<Value>(
         _ name: String,
-        _ read: (BundleObject) throws(EdgeBundleError) -> Value
+        read: (BundleObject) throws(EdgeBundleError) -> Value
     ) throws(EdgeBundleError) -> Value? {
         guard let member = member(name) else { return nil }
-        let object = try BundleObject(member.value, in: self, steps: [member.place])
+        let object = try BundleObject(member.value, in: self, steps: [member.index])
         let value = try read(object)
         try object.finish()
         return value

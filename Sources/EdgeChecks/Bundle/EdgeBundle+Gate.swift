@@ -17,7 +17,7 @@ extension EdgeBundle {
         let trust: TrustStore
         let cat: CATVerifier?
         let signedURIs: URISigningVerifier?
-        let signers: [GrantAuthority.Signer<CATIssuer>]
+        let signers: [GrantService.Signer<CATIssuer>]
         let formats: [String: FormatIssuer]
         let subjectKey: SubjectKey
     }
@@ -56,7 +56,7 @@ extension EdgeBundle {
             cat: CATVerifier(keys: set, issuers: grants.issuers, policy: policy),
             signedURIs: grants.signers.isEmpty
                 ? nil : URISigningVerifier(keys: set, issuers: grants.signers, policy: signing),
-            signers: grants.signers(.cat) { try? CATIssuer(key: $0) },
+            signers: grants.signers(of: .cat) { try? CATIssuer(key: $0) },
             formats: grants.formats,
             subjectKey: subjectKey
         )
@@ -78,15 +78,15 @@ extension EdgeBundle {
     /// - Parameter rejections: The ids that grants were refused by at random, which outlive a policy.
     func gate(rejections: RejectionList) throws(EdgeBundleError) -> Gate {
         let parts = try parts()
-        let mirror = RevocationMirror(of: revocations)
+        let revocationCache = RevocationCache(of: revocations)
         let authority = parts.cat.map { verifier in
-            GrantAuthority(
+            GrantService(
                 verifier: verifier,
                 signedURIs: parts.signedURIs,
                 signers: parts.signers,
                 formats: parts.formats,
                 subjectKey: parts.subjectKey,
-                mirror: mirror,
+                revocationCache: revocationCache,
                 rejections: rejections,
                 cacheCapacity: Self.cacheCapacity
             )
@@ -99,7 +99,7 @@ extension EdgeBundle {
                 cache: AuthenticatedTokenCache(capacity: Self.cacheCapacity)
             ),
             policies: policies,
-            store: PolicyStore(subjectKey: subjectKey, mirror: mirror),
+            store: PolicyStore(subjectKey: subjectKey, revocationCache: revocationCache),
             rules: Gate.Rules(isShadow: isShadow),
             grants: authority
         )
@@ -109,18 +109,18 @@ extension EdgeBundle {
 extension EdgeBundle.Grants {
     /// Returns the signers of a format, by the keys that edges may renew with.
     fileprivate func signers<Issuer: KeyedIssuer>(
-        _ format: TokenFormat,
-        _ make: (TokenKey) -> Issuer?
-    ) -> [GrantAuthority.Signer<Issuer>] {
+        of format: TokenFormat,
+        make: (TokenKey) -> Issuer?
+    ) -> [GrantService.Signer<Issuer>] {
         keys.compactMap { key in
             guard key.key.format == format, let terms = key.renewing, let issuer = make(key.key) else { return nil }
-            return GrantAuthority.Signer(issuer, name: terms.name, from: terms.from, until: terms.until)
+            return GrantService.Signer(issuer, name: terms.name, from: terms.from, until: terms.until)
         }
     }
 
     /// The issuers of signed URIs, by the names of their profiles.
     fileprivate var formats: [String: FormatIssuer] {
-        let all = signers(.uriSigning) { try? URISigningIssuer(key: $0) }
+        let all = signers(of: .uriSigning) { try? URISigningIssuer(key: $0) }
         var formats: [String: FormatIssuer] = [:]
         // Encryption, digests and headers beside tokens are the service's: it renews such tokens.
         let signing = GrantProfile.SignedURIs()
@@ -138,22 +138,23 @@ extension EdgeBundle.Grants {
 final class PolicyStore: ReplayStore, RevocationExaminer {
     let name = "policy"
     private let subjectKey: SubjectKey?
-    private let mirror: RevocationMirror
+    private let revocationCache: RevocationCache
 
-    init(subjectKey: SubjectKey?, mirror: RevocationMirror) {
+    init(subjectKey: SubjectKey?, revocationCache: RevocationCache) {
         self.subjectKey = subjectKey
-        self.mirror = mirror
+        self.revocationCache = revocationCache
     }
 
     /// Adds revocations.
-    func add(_ tags: [RevokedTag]) { mirror.add(tags) }
+    func add(_ tags: [RevokedTag]) { revocationCache.add(tags) }
 
     func examineIfKnown(_ use: TokenUse) -> UseOutcome? {
         guard let subjectKey else { return nil }
-        guard mirror.count > 0 else { return .notRevoked }
+        guard revocationCache.count > 0 else { return .notRevoked }
         for (_, key) in Revocation.keys(of: use.token) {
             // The service decides about a revocation that may be over for media tokens.
-            guard let tag = subjectKey.tag(storeKey: key), !mirror.isRevoked(tag, issued: use.token.timeIssued) else {
+            guard let tag = subjectKey.tag(storeKey: key), !revocationCache.isRevoked(tag, issued: use.token.timeIssued)
+            else {
                 return nil
             }
         }
@@ -167,5 +168,5 @@ final class PolicyStore: ReplayStore, RevocationExaminer {
 }
 
 extension ReplayStoreError {
-    fileprivate static let none = ReplayStoreError(.unavailable, "this process has no store")
+    fileprivate static let none = ReplayStoreError(.unavailable, reason: "this process has no store")
 }

@@ -12,27 +12,27 @@ internal import URISigning
 // The parts of a policy that concern entries, policies, keys and issuers, read from their objects.
 
 extension Catalogue.Entry {
-    init(_ object: BundleObject, _ profiles: [String: GrantProfile]) throws(EdgeBundleError) {
+    init(_ object: BundleObject, profiles: [String: GrantProfile]) throws(EdgeBundleError) {
         let (media, path) = (try object.optionalText("media"), try object.optionalText("path"))
         let key: Key
         switch (media, path) {
         case (let media?, nil): key = .media(media)
         case (nil, let path?):
             do throws(PathPatternError) { key = .path(try PathPattern(path)) } catch {
-                throw object.fault("\(error)", "path")
+                throw object.fault("\(error)", member: "path")
             }
         default: throw object.fault("an entry must have either media or path")
         }
         var hosts: [HostName] = []
         for host in try object.texts("hosts") {
-            guard let name = HostName(host[...]) else { throw object.fault("has no host", "hosts") }
+            guard let name = HostName(host[...]) else { throw object.fault("has no host", member: "hosts") }
             hosts.append(name)
         }
-        guard hosts.isEmpty || path != nil else { throw object.fault("are for paths alone", "hosts") }
+        guard hosts.isEmpty || path != nil else { throw object.fault("are for paths alone", member: "hosts") }
         var methods: [PlaybackRequest.Method] = []
         for name in try object.texts("methods") {
             guard let method = PlaybackRequest.Method(rawValue: name), method != .other else {
-                throw object.fault("has a method that is not known here", "methods")
+                throw object.fault("has a method that is not known here", member: "methods")
             }
             methods.append(method)
         }
@@ -44,11 +44,11 @@ extension Catalogue.Entry {
             use: use,
             methods: methods,
             hosts: hosts,
-            grants: try GrantTerms(object, profiles)
+            grants: try GrantTerms(object, profiles: profiles)
         )
         guard let text = try object.optionalText("tag") else { return }
         guard let tag = ProtectionTag(hexadecimal: text) else {
-            throw object.fault("must have 32 hexadecimal digits", "tag")
+            throw object.fault("must have 32 hexadecimal digits", member: "tag")
         }
         self = Self(self, grants: grants, tag: tag)
     }
@@ -62,7 +62,7 @@ extension Catalogue.Entry {
             do throws(ResourceError) {
                 let resource = isOpaque ? try MediaResource(opaque: text) : try MediaResource(text)
                 return .resource(resource, requestor: requestor)
-            } catch { throw object.fault("\(error)", "resource") }
+            } catch { throw object.fault("\(error)", member: "resource") }
         case (nil, nil, true, false): return .none
         case (nil, nil, false, true): return .ambiguous
         default: throw object.fault("an entry must have resource and requestor, or be unprotected, or ambiguous")
@@ -71,16 +71,16 @@ extension Catalogue.Entry {
 }
 
 extension Catalogue.Entry.GrantTerms {
-    fileprivate init?(_ object: BundleObject, _ known: [String: GrantProfile]) throws(EdgeBundleError) {
+    fileprivate init?(_ object: BundleObject, profiles known: [String: GrantProfile]) throws(EdgeBundleError) {
         let (scope, manifest) = (try object.optionalText("scope"), try object.optionalText("manifest"))
         let isOfFiles = try object.flag("files")
         guard let names = try object.optionalTexts("profiles") else { return nil }
         var profiles: [GrantProfile] = []
         for name in names {
-            guard let profile = known[name] else { throw object.fault("\(name) is no profile", "profiles") }
+            guard let profile = known[name] else { throw object.fault("\(name) is no profile", member: "profiles") }
             profiles.append(profile)
         }
-        guard !profiles.isEmpty else { throw object.fault("must not be empty", "profiles") }
+        guard !profiles.isEmpty else { throw object.fault("must not be empty", member: "profiles") }
         self.init(profiles, scope: scope, manifest: manifest)
         self.isOfFiles = isOfFiles
     }
@@ -102,14 +102,14 @@ extension PlaybackPolicy {
 
 extension EdgeBundle.Key {
     init(_ object: BundleObject) throws(EdgeBundleError) {
-        guard let format = try object.choice("format", { TokenFormat(rawValue: $0) }),
-            let algorithm = try object.choice("algorithm", { KeyAlgorithm(rawValue: $0) })
+        guard let format = try object.choice("format", parse: { TokenFormat(rawValue: $0) }),
+            let algorithm = try object.choice("algorithm", parse: { KeyAlgorithm(rawValue: $0) })
         else { throw object.fault("format and algorithm are required") }
         let leniency = KeyLeniency(rawValue: Int(try object.optionalNumber("leniency", in: 0...3) ?? 0))
         let binding = KeyBinding(issuer: try object.text("issuer"), format: format, leniency: leniency)
         var id: KeyID?
         if let bytes = try object.bytes("id") {
-            guard let read = KeyID(bytes) else { throw object.fault("must have 1 to 64 bytes", "id") }
+            guard let read = KeyID(bytes) else { throw object.fault("must have 1 to 64 bytes", member: "id") }
             id = read
         }
         let validity = try object.period()
@@ -133,10 +133,10 @@ extension EdgeBundle.Key {
                     binding: binding,
                     validity: validity
                 )
-            default: throw KeySetError(.malformed, "a key must have either secret or publicKey")
+            default: throw KeySetError(.malformed, reason: "a key must have either secret or publicKey")
             }
         } catch { throw object.fault("\(error)") }
-        guard renewing == nil || secret != nil else { throw object.fault("is for secrets alone", "renews") }
+        guard renewing == nil || secret != nil else { throw object.fault("is for secrets alone", member: "renews") }
     }
 }
 
@@ -173,7 +173,7 @@ extension AcceptedSigner {
         renewalWindow = try object.duration("renewalWindow")
         for text in try object.texts("headers") {
             do throws(JOSERefusal) { headers.append(try JWSHeader(text)) } catch {
-                throw object.fault("has a header that is none", "headers")
+                throw object.fault("has a header that is none", member: "headers")
             }
         }
         decryptionKeys = try object.list("decryptionKeys") { (object) throws(EdgeBundleError) in
@@ -184,13 +184,13 @@ extension AcceptedSigner {
 
 extension EncryptionKey {
     fileprivate convenience init(_ object: BundleObject) throws(EdgeBundleError) {
-        guard let algorithm = try object.choice("algorithm", { Algorithm(rawValue: $0) }),
-            let encryption = try object.choice("encryption", { Encryption(rawValue: $0) }),
+        guard let algorithm = try object.choice("algorithm", parse: { Algorithm(rawValue: $0) }),
+            let encryption = try object.choice("encryption", parse: { Encryption(rawValue: $0) }),
             let secret = try object.bytes("secret")
         else { throw object.fault("algorithm, encryption and secret are required") }
         var id: KeyID?
         if let bytes = try object.bytes("id") {
-            guard let read = KeyID(bytes) else { throw object.fault("must have 1 to 64 bytes", "id") }
+            guard let read = KeyID(bytes) else { throw object.fault("must have 1 to 64 bytes", member: "id") }
             id = read
         }
         do throws(KeySetError) {
@@ -201,7 +201,8 @@ extension EncryptionKey {
 
 extension GrantProfile {
     convenience init(_ object: BundleObject) throws(EdgeBundleError) {
-        guard let format = try object.choice("format", { name in GrantFormat.all.first { $0.name == name } }) else {
+        guard let format = try object.choice("format", parse: { name in GrantFormat.all.first { $0.name == name } })
+        else {
             throw object.fault("format is missing")
         }
         let (name, issuer) = (try object.text("name"), try object.text("issuer"))
@@ -230,16 +231,16 @@ extension GrantProfile.Rules {
         var ways: Set<GrantProfile.Delivery> = []
         for name in try object.texts("deliver") {
             guard let way = GrantProfile.Delivery(rawValue: name) else {
-                throw object.fault("has a way that is not known here", "deliver")
+                throw object.fault("has a way that is not known here", member: "deliver")
             }
             ways.insert(way)
         }
         deliveries = ways
-        cookie = try object.object("cookie", GrantProfile.Cookie.init) ?? cookie
+        cookie = try object.object("cookie", read: GrantProfile.Cookie.init) ?? cookie
         isRevocable = try object.optionalFlag("revocable") ?? true
         streamLimit = try object.optionalNumber("streams", in: 1...64).map { Int($0) }
         coversUnverified = try object.flag("unverified")
-        signing = try object.object("signing", GrantProfile.SignedURIs.init) ?? signing
+        signing = try object.object("signing", read: GrantProfile.SignedURIs.init) ?? signing
     }
 }
 

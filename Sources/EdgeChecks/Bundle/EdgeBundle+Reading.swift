@@ -25,7 +25,9 @@ extension EdgeBundle {
             throw EdgeBundleError("this policy is signed, and its signature must be checked: \(advice)")
         }
         self = try Self.reading(bytes) { (root) throws(EdgeBundleError) in
-            guard try root.optionalFlag("parts") != true else { throw root.fault("is a part of a policy", "parts") }
+            guard try root.optionalFlag("parts") != true else {
+                throw root.fault("is a part of a policy", member: "parts")
+            }
             return try EdgeBundle(root, at: now)
         }
     }
@@ -36,18 +38,18 @@ extension EdgeBundle {
     package func updated(
         by bytes: Span<UInt8>,
         at now: Timestamp
-    ) throws(EdgeBundleError) -> (policy: EdgeBundle, isRevocationsAlone: Bool) {
+    ) throws(EdgeBundleError) -> (policy: EdgeBundle, hasOnlyRevocations: Bool) {
         try Self.reading(bytes) { (root) throws(EdgeBundleError) in
             guard try root.optionalFlag("parts") == true else { throw root.fault("parts must be true") }
             try root.checkVersion()
             var policy = self
             guard let issued = try root.time("issued"), issued >= self.issued else {
-                throw root.fault("must not be before that of the policy in force", "issued")
+                throw root.fault("must not be before that of the policy in force", member: "issued")
             }
             policy.issued = issued
             if root.has("revocations") { policy.revocations = try root.revocations() }
             guard root.has("keys") else { return (policy, true) }
-            guard policy.grants != nil else { throw root.fault("the policy has no grants", "keys") }
+            guard policy.grants != nil else { throw root.fault("the policy has no grants", member: "keys") }
             policy.grants?.keys = try root.keys()
             return (policy, false)
         }
@@ -56,7 +58,7 @@ extension EdgeBundle {
     /// Parses a text, and gives faults of `read` their lines.
     private static func reading<Value>(
         _ bytes: Span<UInt8>,
-        _ read: (BundleObject) throws(EdgeBundleError) -> Value
+        by read: (BundleObject) throws(EdgeBundleError) -> Value
     ) throws(EdgeBundleError) -> Value {
         guard bytes.count <= maximumSize else { throw EdgeBundleError("a policy must have at most 256 MiB") }
         let limits = JSONLimits(depth: 8, members: BundleObject.maximumMembers, elements: 4_000_000)
@@ -83,17 +85,17 @@ extension EdgeBundle {
         guard let issued = try root.time("issued") else { throw root.fault("issued is missing") }
         self.issued = issued
         guard let goodFor = try root.duration("goodFor"), Self.goodForRange.contains(goodFor) else {
-            throw root.fault("must be from 5000 to 2592000000", "goodFor")
+            throw root.fault("must be from 5000 to 2592000000", member: "goodFor")
         }
         self.goodFor = goodFor
         isShadow = try root.flag("shadow")
-        guard let verification = try root.object("verification", Self.verification) else {
+        guard let verification = try root.object("verification", read: Self.verification) else {
             throw root.fault("verification is missing")
         }
         self.verification = verification
-        trust = try root.list("trust", Self.trustedKey)
+        trust = try root.list("trust", read: Self.trustedKey)
         let profiles = try root.list("profiles") { (object) throws(EdgeBundleError) in try GrantProfile(object) }
-        catalogue = try Self.catalogue(root, profiles)
+        catalogue = try Self.catalogue(in: root, profiles: profiles)
         policies = try root.list("policies") { (object) throws(EdgeBundleError) in try PlaybackPolicy(object) }
         grants = nil
         if root.has("keys") || root.has("issuers") || root.has("signers") {
@@ -107,7 +109,7 @@ extension EdgeBundle {
         }
         subjectKey = nil
         if let secret = try root.bytes("subjectKey") {
-            guard let key = try? SubjectKey(secret) else { throw root.fault("cannot be used", "subjectKey") }
+            guard let key = try? SubjectKey(secret) else { throw root.fault("cannot be used", member: "subjectKey") }
             subjectKey = key
         }
         revocations = try root.revocations()
@@ -116,18 +118,18 @@ extension EdgeBundle {
     }
 
     private static func catalogue(
-        _ root: BundleObject,
-        _ profiles: [GrantProfile]
+        in root: BundleObject,
+        profiles: [GrantProfile]
     ) throws(EdgeBundleError) -> Catalogue {
         var known: [String: GrantProfile] = [:]
-        for (place, profile) in profiles.enumerated() {
+        for (index, profile) in profiles.enumerated() {
             guard known.updateValue(profile, forKey: profile.name) == nil else {
-                throw root.fault("two have the name \(profile.name)", "profiles", element: place)
+                throw root.fault("two have the name \(profile.name)", member: "profiles", element: index)
             }
         }
         var catalogue = Catalogue()
         _ = try root.list("catalogue") { (object) throws(EdgeBundleError) in
-            let entry = try Catalogue.Entry(object, known)
+            let entry = try Catalogue.Entry(object, profiles: known)
             do throws(Catalogue.DuplicateEntry) { try catalogue.add(entry) } catch {
                 throw object.fault("duplicate entry for \(error.key.text)")
             }
@@ -140,7 +142,7 @@ extension EdgeBundle {
         let names = Set(try object.texts("match"))
         for option in MatchOption.all { options[keyPath: option.path] = names.contains(option.name) }
         guard names.allSatisfy({ name in MatchOption.all.contains { $0.name == name } }) else {
-            throw object.fault("has an option that is not known here", "match")
+            throw object.fault("has an option that is not known here", member: "match")
         }
         let requestors = try object.texts("requestors")
         let (earliest, latest) = (try object.duration("earlyLeeway"), try object.duration("lateLeeway"))
@@ -163,7 +165,7 @@ extension EdgeBundle {
 
     private static func trustedKey(_ object: BundleObject) throws(EdgeBundleError) -> LoadedKey {
         let name = try object.text("name")
-        guard let tokens = try object.choice("tokens", { MediaTokenForm(rawValue: $0) }),
+        guard let tokens = try object.choice("tokens", parse: { MediaTokenForm(rawValue: $0) }),
             let der = try object.bytes("key")
         else { throw object.fault("tokens and key are required") }
         return LoadedKey(
@@ -199,7 +201,10 @@ extension BundleObject {
     /// Checks `version`, before anything else.
     func checkVersion() throws(EdgeBundleError) {
         guard try number("version", in: 0...(1 << 31)) == EdgeBundle.version else {
-            var fault = fault("is not known here: this is a library for version \(EdgeBundle.version)", "version")
+            var fault = fault(
+                "is not known here: this is a library for version \(EdgeBundle.version)",
+                member: "version"
+            )
             fault.kind = .version
             throw fault
         }
@@ -210,11 +215,11 @@ extension BundleObject {
         let lines = try texts("revocations")
         var tags: [RevokedTag] = []
         tags.reserveCapacity(lines.count)
-        for (place, line) in lines.enumerated() {
+        for (index, line) in lines.enumerated() {
             let parts = line.split(separator: " ", omittingEmptySubsequences: false)
             guard parts.count == 3, let kind = Revocation.Kind(rawValue: String(parts[0])),
                 let tag = SubjectTag(hexadecimal: parts[1]), let before = Int64(parts[2]), 0...(1 << 53) ~= before
-            else { throw fault("must be kind, tag and Unix milliseconds", "revocations", element: place) }
+            else { throw fault("must be kind, tag and Unix milliseconds", member: "revocations", element: index) }
             // The export writes 2^53 for a revocation of all tokens.
             let time = Timestamp(millisecondsSince1970: before == 1 << 53 ? .max : before)
             tags.append(RevokedTag(kind: kind, tag: tag, issuedBefore: time))
@@ -225,7 +230,7 @@ extension BundleObject {
     /// Reads `keys`.
     fileprivate func keys() throws(EdgeBundleError) -> [EdgeBundle.Key] {
         let keys = try list("keys") { (object) throws(EdgeBundleError) in try EdgeBundle.Key(object) }
-        do throws(KeySetError) { _ = try KeySet(keys.map(\.key)) } catch { throw fault("\(error)", "keys") }
+        do throws(KeySetError) { _ = try KeySet(keys.map(\.key)) } catch { throw fault("\(error)", member: "keys") }
         return keys
     }
 }

@@ -22,10 +22,10 @@ package struct PolicySigners: Sendable {
             let read = try KeySetReading(jwkSet: bytes, source: .published, binding: Self.binding)
             // A set that is written for this purpose has nothing that is not understood.
             if let skipped = read.skipped.first {
-                throw KeySetError(.unusableKey, "key \(skipped.index + 1): \(skipped.reason)")
+                throw KeySetError(.unusableKey, reason: "key \(skipped.index + 1): \(skipped.reason)")
             }
             guard read.keys.allSatisfy({ $0.id != nil }) else {
-                throw KeySetError(.unusableKey, "a key has no \"kid\"")
+                throw KeySetError(.unusableKey, reason: "a key has no \"kid\"")
             }
             keys = try KeySet(read.keys)
         } catch { throw EdgeBundleError("the keys to trust are no JWK Set of public keys: \(error.reason)") }
@@ -48,7 +48,7 @@ extension EdgeBundle {
             document = try SignedDocument.verified(bytes, type: Self.signedType, by: signers.keys, at: now)
         } catch {
             let isPlain = bytes.count > 0 && [0x7B, 0x20, 0x0A, 0x0D, 0x09].contains(bytes[0])
-            throw EdgeBundleError(error.sentence(isPlain: isPlain), .signature)
+            throw EdgeBundleError(error.sentence(isPlain: isPlain), kind: .signature)
         }
         self = try EdgeBundle(document.span, at: now)
     }
@@ -64,7 +64,7 @@ extension EdgeBundle {
     package static func signed(_ document: [UInt8], by key: TokenKey) throws(KeySetError) -> String {
         let text = try key.signed(document: document, type: signedType)
         guard text.utf8.count <= maximumSize else {
-            throw KeySetError(.tooLarge, "a signed policy must have at most 256 MiB")
+            throw KeySetError(.tooLarge, reason: "a signed policy must have at most 256 MiB")
         }
         return text
     }

@@ -25,29 +25,31 @@ extension EdgeBundle {
     /// - Parameter parts: The only parts to write; `nil` for the whole policy.
     package func json(parts: Set<Part>? = nil) -> [UInt8] {
         var text = PolicyWriter()
-        text.member("version", .number(Self.version))
-        if parts != nil { text.member("parts", true) }
-        text.member("issued", .number(issued.millisecondsSince1970))
+        text.member("version", value: .number(Self.version))
+        if parts != nil { text.member("parts", value: true) }
+        text.member("issued", value: .number(issued.millisecondsSince1970))
         if parts == nil { writeRules(into: &text) }
-        if parts?.contains(.keys) ?? true, let grants { text.list("keys", grants.keys.map(\.json)) }
-        if parts?.contains(.revocations) ?? true { text.list("revocations", revocations.map { .string($0.line) }) }
+        if parts?.contains(.keys) ?? true, let grants { text.list("keys", values: grants.keys.map(\.json)) }
+        if parts?.contains(.revocations) ?? true {
+            text.list("revocations", values: revocations.map { .string($0.line) })
+        }
         return text.finish()
     }
 
     private func writeRules(into text: inout PolicyWriter) {
-        text.member("goodFor", .number(goodFor.milliseconds))
-        if isShadow { text.member("shadow", true) }
-        text.member("verification", verification.json)
-        text.list("trust", trust.map(\.json))
+        text.member("goodFor", value: .number(goodFor.milliseconds))
+        if isShadow { text.member("shadow", value: true) }
+        text.member("verification", value: verification.json)
+        text.list("trust", values: trust.map(\.json))
         if let grants {
-            text.list("issuers", grants.issuers.map(\.json))
-            text.list("signers", grants.signers.map(\.json))
-            text.member("audience", .strings(grants.audience))
-            text.list("profiles", grants.profiles.map(\.json))
+            text.list("issuers", values: grants.issuers.map(\.json))
+            text.list("signers", values: grants.signers.map(\.json))
+            text.member("audience", value: .strings(grants.audience))
+            text.list("profiles", values: grants.profiles.map(\.json))
         }
-        text.list("policies", policies.map(\.json))
-        text.list("catalogue", catalogue.entries.map(\.json))
-        if let subjectKey { text.member("subjectKey", .string(Base64.encodeURLSafe(subjectKey.secret))) }
+        text.list("policies", values: policies.map(\.json))
+        text.list("catalogue", values: catalogue.entries.map(\.json))
+        if let subjectKey { text.member("subjectKey", value: .string(Base64.encodeURLSafe(subjectKey.secret))) }
     }
 }
 
@@ -63,16 +65,16 @@ private struct PolicyWriter {
         bytes += ": ".utf8
     }
 
-    mutating func member(_ name: String, _ value: JSON) {
+    mutating func member(_ name: String, value: JSON) {
         begin(name)
         value.write(to: &bytes)
     }
 
-    mutating func list(_ name: String, _ values: [JSON]) {
+    mutating func list(_ name: String, values: [JSON]) {
         begin(name)
         bytes += "[".utf8
-        for (place, value) in values.enumerated() {
-            bytes += (place == 0 ? "\n" : ",\n").utf8
+        for (index, value) in values.enumerated() {
+            bytes += (index == 0 ? "\n" : ",\n").utf8
             value.write(to: &bytes)
         }
         bytes += "]".utf8
@@ -90,23 +92,25 @@ private struct Members {
 
     var json: JSON { .object(list) }
 
-    mutating func add(_ name: String, _ text: String?) { if let text { list.append((name, .string(text))) } }
-    mutating func add(_ name: String, _ flag: Bool) { if flag { list.append((name, true)) } }
-    mutating func add(_ name: String, _ texts: [String]?) { if let texts { list.append((name, .strings(texts))) } }
-    mutating func add(_ name: String, _ number: Int64?) { if let number { list.append((name, .number(number))) } }
-    mutating func add(_ name: String, _ duration: Duration?) { add(name, duration?.milliseconds) }
-    mutating func add(_ name: String, base64 bytes: [UInt8]?) { add(name, bytes.map { Base64.encodeURLSafe($0) }) }
-    mutating func add(_ name: String, _ json: JSON?) { if let json { list.append((name, json)) } }
+    mutating func add(_ name: String, value text: String?) { if let text { list.append((name, .string(text))) } }
+    mutating func add(_ name: String, value flag: Bool) { if flag { list.append((name, true)) } }
+    mutating func add(_ name: String, value texts: [String]?) { if let texts { list.append((name, .strings(texts))) } }
+    mutating func add(_ name: String, value number: Int64?) { if let number { list.append((name, .number(number))) } }
+    mutating func add(_ name: String, value duration: Duration?) { add(name, value: duration?.milliseconds) }
+    mutating func add(_ name: String, base64 bytes: [UInt8]?) {
+        add(name, value: bytes.map { Base64.encodeURLSafe($0) })
+    }
+    mutating func add(_ name: String, value json: JSON?) { if let json { list.append((name, json)) } }
 
     /// Adds a time, unless it stands for always.
-    mutating func add(_ name: String, _ time: Timestamp?) {
+    mutating func add(_ name: String, value time: Timestamp?) {
         guard let number = time?.millisecondsSince1970, -(1 << 53)...(1 << 53) ~= number else { return }
-        add(name, number)
+        add(name, value: number)
     }
 
     mutating func add(_ period: ClosedRange<Timestamp>?) {
-        add("from", period?.lowerBound)
-        add("until", period?.upperBound)
+        add("from", value: period?.lowerBound)
+        add("until", value: period?.upperBound)
     }
 }
 
@@ -119,12 +123,12 @@ extension RevokedTag {
 extension VerificationPolicy {
     fileprivate var json: JSON {
         var members = Members()
-        members.add("requestors", requestors)
-        members.add("earlyLeeway", earlyLeeway)
-        members.add("lateLeeway", lateLeeway)
-        members.add("maximumTimeToLive", maximumTimeToLive)
-        members.add("minimumKeySize", Int64(minimumKeySize.bits))
-        members.add("match", MatchOption.all.filter { matchOptions[keyPath: $0.path] }.map(\.name))
+        members.add("requestors", value: requestors)
+        members.add("earlyLeeway", value: earlyLeeway)
+        members.add("lateLeeway", value: lateLeeway)
+        members.add("maximumTimeToLive", value: maximumTimeToLive)
+        members.add("minimumKeySize", value: Int64(minimumKeySize.bits))
+        members.add("match", value: MatchOption.all.filter { matchOptions[keyPath: $0.path] }.map(\.name))
         return members.json
     }
 }
@@ -132,11 +136,11 @@ extension VerificationPolicy {
 extension LoadedKey {
     fileprivate var json: JSON {
         var members = Members()
-        members.add("name", key.name)
-        members.add("tokens", key.tokens.rawValue)
-        members.add("certificate", key.form == .certificate)
-        members.add("bits", Int64(key.bits))
-        if case .only(let requestors) = key.requestors { members.add("requestors", requestors) }
+        members.add("name", value: key.name)
+        members.add("tokens", value: key.tokens.rawValue)
+        members.add("certificate", value: key.form == .certificate)
+        members.add("bits", value: Int64(key.bits))
+        if case .only(let requestors) = key.requestors { members.add("requestors", value: requestors) }
         members.add(key.validity)
         members.add("key", base64: der)
         return members.json
@@ -146,24 +150,24 @@ extension LoadedKey {
 extension Catalogue.Entry {
     fileprivate var json: JSON {
         var members = Members()
-        if case .media(let id) = key { members.add("media", id) } else { members.add("path", key.text) }
-        if !hosts.isEmpty { members.add("hosts", hosts) }
+        if case .media(let id) = key { members.add("media", value: id) } else { members.add("path", value: key.text) }
+        if !hosts.isEmpty { members.add("hosts", value: hosts) }
         switch protection {
-        case .none: members.add("unprotected", true)
-        case .ambiguous: members.add("ambiguous", true)
+        case .none: members.add("unprotected", value: true)
+        case .ambiguous: members.add("ambiguous", value: true)
         case .resource(let resource, let requestor):
-            members.add("resource", resource.text)
-            members.add("opaque", resource.kind == .opaque)
-            members.add("requestor", requestor)
+            members.add("resource", value: resource.text)
+            members.add("opaque", value: resource.kind == .opaque)
+            members.add("requestor", value: requestor)
         }
-        if use != .once { members.add("use", use.rawValue) }
-        members.add("methods", methods.map(\.rawValue))
-        members.add("shadow", isShadow)
-        members.add("profiles", grants?.profiles.map(\.name))
-        if hasGrants { members.add("tag", madeTag?.hexadecimal) }
-        members.add("scope", grants?.scope)
-        members.add("manifest", grants?.manifest)
-        if grants?.isOfFiles ?? false { members.add("files", true) }
+        if use != .once { members.add("use", value: use.rawValue) }
+        members.add("methods", value: methods.map(\.rawValue))
+        members.add("shadow", value: isShadow)
+        members.add("profiles", value: grants?.profiles.map(\.name))
+        if hasGrants { members.add("tag", value: madeTag?.hexadecimal) }
+        members.add("scope", value: grants?.scope)
+        members.add("manifest", value: grants?.manifest)
+        if grants?.isOfFiles ?? false { members.add("files", value: true) }
         return members.json
     }
 }
@@ -171,14 +175,14 @@ extension Catalogue.Entry {
 extension PlaybackPolicy {
     fileprivate var json: JSON {
         var members = Members()
-        members.add("requestors", requestors)
-        members.add("allowedMVPDs", allowedMVPDs)
-        if !deniedMVPDs.isEmpty { members.add("deniedMVPDs", deniedMVPDs) }
+        members.add("requestors", value: requestors)
+        members.add("allowedMVPDs", value: allowedMVPDs)
+        if !deniedMVPDs.isEmpty { members.add("deniedMVPDs", value: deniedMVPDs) }
         let ratings = maximumRatings.map { rating -> JSON in
             ["scheme": .string(rating.scheme), "value": .string(rating.value)]
         }
-        if !ratings.isEmpty { members.add("maximumRatings", .array(ratings)) }
-        members.add("allowsUnrated", allowsUnrated)
+        if !ratings.isEmpty { members.add("maximumRatings", value: .array(ratings)) }
+        members.add("allowsUnrated", value: allowsUnrated)
         return members.json
     }
 }
@@ -186,20 +190,20 @@ extension PlaybackPolicy {
 extension EdgeBundle.Key {
     fileprivate var json: JSON {
         var members = Members()
-        members.add("issuer", key.issuer)
-        members.add("format", key.format.rawValue)
+        members.add("issuer", value: key.issuer)
+        members.add("format", value: key.format.rawValue)
         members.add("id", base64: key.id?.bytes)
-        members.add("algorithm", key.algorithm.rawValue)
-        if key.leniency.rawValue != 0 { members.add("leniency", Int64(key.leniency.rawValue)) }
+        members.add("algorithm", value: key.algorithm.rawValue)
+        if key.leniency.rawValue != 0 { members.add("leniency", value: Int64(key.leniency.rawValue)) }
         members.add(key.validity)
         members.add("secret", base64: key.secret)
         members.add("publicKey", base64: key.publicKeyInfo)
         if let renewing {
             var terms = Members()
-            terms.add("name", renewing.name)
-            terms.add("from", renewing.from)
-            terms.add("until", renewing.until)
-            members.add("renews", terms.json)
+            terms.add("name", value: renewing.name)
+            terms.add("from", value: renewing.from)
+            terms.add("until", value: renewing.until)
+            members.add("renews", value: terms.json)
         }
         return members.json
     }
@@ -208,19 +212,19 @@ extension EdgeBundle.Key {
 extension AcceptedIssuer {
     fileprivate var json: JSON {
         var members = Members()
-        members.add("name", name)
-        members.add("nameOptional", isNameOptional)
-        members.add("expirationOptional", !requiresExpiration)
-        members.add("own", isOwn)
-        members.add("maximumSession", maximumSession)
-        members.add("or", labels.or)
-        members.add("nor", labels.nor)
-        members.add("and", labels.and)
-        members.add("crit", labels.critical)
+        members.add("name", value: name)
+        members.add("nameOptional", value: isNameOptional)
+        members.add("expirationOptional", value: !requiresExpiration)
+        members.add("own", value: isOwn)
+        members.add("maximumSession", value: maximumSession)
+        members.add("or", value: labels.or)
+        members.add("nor", value: labels.nor)
+        members.add("and", value: labels.and)
+        members.add("crit", value: labels.critical)
         let renamed = labels.renamed.sorted { $0.key < $1.key }.map { label, meaning -> JSON in
             ["label": .number(label), "meaning": .number(meaning.rawValue)]
         }
-        if !renamed.isEmpty { members.add("labels", .array(renamed)) }
+        if !renamed.isEmpty { members.add("labels", value: .array(renamed)) }
         return members.json
     }
 }
@@ -228,16 +232,16 @@ extension AcceptedIssuer {
 extension AcceptedSigner {
     fileprivate var json: JSON {
         var members = Members()
-        members.add("name", name)
-        members.add("nameOptional", isNameOptional)
-        members.add("expirationOptional", !requiresExpiration)
-        members.add("containerOptional", !requiresContainer)
-        members.add("match", match.rawValue)
-        members.add("own", isOwn)
-        members.add("maximumSession", maximumSession)
-        members.add("renewalWindow", renewalWindow)
-        if !headers.isEmpty { members.add("headers", headers.map(\.encoded)) }
-        if !decryptionKeys.isEmpty { members.add("decryptionKeys", .array(decryptionKeys.map(\.json))) }
+        members.add("name", value: name)
+        members.add("nameOptional", value: isNameOptional)
+        members.add("expirationOptional", value: !requiresExpiration)
+        members.add("containerOptional", value: !requiresContainer)
+        members.add("match", value: match.rawValue)
+        members.add("own", value: isOwn)
+        members.add("maximumSession", value: maximumSession)
+        members.add("renewalWindow", value: renewalWindow)
+        if !headers.isEmpty { members.add("headers", value: headers.map(\.encoded)) }
+        if !decryptionKeys.isEmpty { members.add("decryptionKeys", value: .array(decryptionKeys.map(\.json))) }
         return members.json
     }
 }
@@ -246,8 +250,8 @@ extension EncryptionKey {
     fileprivate var json: JSON {
         var members = Members()
         members.add("id", base64: id?.bytes)
-        members.add("algorithm", algorithm.rawValue)
-        members.add("encryption", encryption.rawValue)
+        members.add("algorithm", value: algorithm.rawValue)
+        members.add("encryption", value: encryption.rawValue)
         members.add("secret", base64: secret)
         return members.json
     }
@@ -256,31 +260,32 @@ extension EncryptionKey {
 extension GrantProfile {
     fileprivate var json: JSON {
         var members = Members()
-        members.add("name", name)
-        members.add("format", format.name)
-        members.add("issuer", issuer)
-        members.add("keys", keyIDs)
-        members.add("audience", rules.audience)
-        members.add("life", rules.life)
-        members.add("session", rules.session)
+        members.add("name", value: name)
+        members.add("format", value: format.name)
+        members.add("issuer", value: issuer)
+        members.add("keys", value: keyIDs)
+        members.add("audience", value: rules.audience)
+        members.add("life", value: rules.life)
+        members.add("session", value: rules.session)
         if let renewal = rules.renewal {
             members.add(
                 "renewal",
-                ["way": .string(renewal.way.rawValue), "deadline": .number(renewal.deadline.milliseconds)] as JSON
+                value: ["way": .string(renewal.way.rawValue), "deadline": .number(renewal.deadline.milliseconds)]
+                    as JSON
             )
         }
-        members.add("methods", rules.methods)
-        if case .prefix(let prefix) = rules.scope { members.add("prefix", prefix) }
-        if rules.binding.address != .none { members.add("address", rules.binding.address.rawValue) }
-        if !rules.binding.headers.isEmpty { members.add("headers", rules.binding.headers) }
-        members.add("host", rules.host)
-        members.add("insecure", !rules.isSecure)
-        members.add("deliver", rules.deliveries.map(\.rawValue).sorted())
-        members.add("cookie", rules.cookie.json)
-        if !rules.isRevocable { members.add("revocable", .bool(false)) }
-        members.add("streams", rules.streamLimit.map { Int64($0) })
-        members.add("unverified", rules.coversUnverified)
-        members.add("signing", rules.signing.json)
+        members.add("methods", value: rules.methods)
+        if case .prefix(let prefix) = rules.scope { members.add("prefix", value: prefix) }
+        if rules.binding.address != .none { members.add("address", value: rules.binding.address.rawValue) }
+        if !rules.binding.headers.isEmpty { members.add("headers", value: rules.binding.headers) }
+        members.add("host", value: rules.host)
+        members.add("insecure", value: !rules.isSecure)
+        members.add("deliver", value: rules.deliveries.map(\.rawValue).sorted())
+        members.add("cookie", value: rules.cookie.json)
+        if !rules.isRevocable { members.add("revocable", value: .bool(false)) }
+        members.add("streams", value: rules.streamLimit.map { Int64($0) })
+        members.add("unverified", value: rules.coversUnverified)
+        members.add("signing", value: rules.signing.json)
         return members.json
     }
 }
@@ -290,10 +295,10 @@ extension GrantProfile.SignedURIs {
     fileprivate var json: JSON? {
         guard self != GrantProfile.SignedURIs() else { return nil }
         var members = Members()
-        members.add("container", container.rawValue)
-        members.add("subject", subject.rawValue)
-        members.add("encryptionKey", encryptionKey)
-        members.add("omitsHeader", omitsHeader)
+        members.add("container", value: container.rawValue)
+        members.add("subject", value: subject.rawValue)
+        members.add("encryptionKey", value: encryptionKey)
+        members.add("omitsHeader", value: omitsHeader)
         return members.json
     }
 }
@@ -301,10 +306,10 @@ extension GrantProfile.SignedURIs {
 extension GrantProfile.Cookie {
     fileprivate var json: JSON {
         var members = Members()
-        members.add("name", name)
-        members.add("sameSite", sameSite.rawValue)
-        members.add("partitioned", isPartitioned)
-        members.add("domain", domain)
+        members.add("name", value: name)
+        members.add("sameSite", value: sameSite.rawValue)
+        members.add("partitioned", value: isPartitioned)
+        members.add("domain", value: domain)
         return members.json
     }
 }

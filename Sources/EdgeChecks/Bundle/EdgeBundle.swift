@@ -88,7 +88,7 @@ extension EdgeBundle {
     ///   - now: The present time.
     package init(
         of gate: Gate,
-        revokedBy mirror: RevocationMirror?,
+        revokedBy revocationCache: RevocationCache?,
         subjectKey: SubjectKey?,
         goodFor: Duration,
         at now: Timestamp
@@ -100,17 +100,17 @@ extension EdgeBundle {
         trust = gate.verifier.trust.loaded
         verification = gate.verifier.policy
         policies = gate.policies
-        grants = gate.grants.map { Grants($0, gate.catalogue) }
+        grants = gate.grants.map { Grants($0, catalogue: gate.catalogue) }
         // Grants carry their tags. The key is needed for media tokens that edges accept until they expire.
         let needsTags = gate.catalogue.entries.contains { $0.use == .withinTTL }
-        self.subjectKey = needsTags && mirror != nil ? subjectKey : nil
-        revocations = mirror?.tags ?? []
+        self.subjectKey = needsTags && revocationCache != nil ? subjectKey : nil
+        revocations = revocationCache?.tags ?? []
     }
 }
 
 extension EdgeBundle.Grants {
     /// The keys and issuers of an authority, with the profiles of a catalogue.
-    fileprivate init(_ authority: GrantAuthority, _ catalogue: Catalogue) {
+    fileprivate init(_ authority: GrantService, catalogue: Catalogue) {
         // A document states no operations: a key that verifies nothing here must not verify there.
         keys = authority.verifier.keys.keys.filter { $0.operations.contains(.verify) }.map { key in
             EdgeBundle.Key(key: key, renewing: authority.renewing(key))
@@ -126,7 +126,7 @@ extension EdgeBundle.Grants {
     }
 }
 
-extension GrantAuthority {
+extension GrantService {
     /// The terms by which edges renew grants with a key: those of the service. Only a symmetric key is known to edges.
     fileprivate func renewing(_ key: TokenKey) -> EdgeBundle.Key.Renewing? {
         guard key.secret != nil, key.operations.contains(.sign) else { return nil }

@@ -24,8 +24,8 @@ package enum ReportedFact: Sendable {
 
     /// The fact about TLS in these bytes, or in this text.
     fileprivate func tlsFact(
-        _ isValid: ([UInt8]) -> Bool,
-        _ decode: (Substring) -> [UInt8]?
+        isValid: ([UInt8]) -> Bool,
+        decode: (Substring) -> [UInt8]?
     ) -> RequestFacts.TLSFact {
         let bytes: [UInt8]
         switch self {
@@ -77,11 +77,13 @@ extension ClientFacts {
     package var position: Position? { report(of: .position).parsed { Position(reported: $0) } }
 
     /// The protocol id that the connection negotiated by ALPN (RFC 7301), such as `h2`.
-    package var alpn: RequestFacts.TLSFact { report(of: .alpn).tlsFact(RequestFacts.isProtocolID) { Array($0.utf8) } }
+    package var alpn: RequestFacts.TLSFact {
+        report(of: .alpn).tlsFact(isValid: RequestFacts.isProtocolID) { Array($0.utf8) }
+    }
 
     /// The client's key of the TLS connection: DER of a `SubjectPublicKeyInfo`, which a text has in Base64.
     package var clientKey: RequestFacts.TLSFact {
-        report(of: .clientKey).tlsFact(RequestFacts.isKeyInfo) { text in
+        report(of: .clientKey).tlsFact(isValid: RequestFacts.isKeyInfo) { text in
             text.utf8.count <= RequestFacts.maximumKeySize ? Base64.decode(Array(text.utf8)) : nil
         }
     }
@@ -160,7 +162,7 @@ extension RequestFacts {
     /// True if this is the protocol id of ALPN (RFC 7301): up to 255 visible ASCII characters but a comma.
     fileprivate static func isProtocolID(_ bytes: [UInt8]) -> Bool {
         guard 1...255 ~= bytes.count else { return false }
-        for place in bytes.indices where !(0x21...0x7E ~= bytes[place]) || bytes[place] == UInt8(ascii: ",") {
+        for index in bytes.indices where !(0x21...0x7E ~= bytes[index]) || bytes[index] == UInt8(ascii: ",") {
             return false
         }
         return true

@@ -46,7 +46,7 @@ public struct UnknownFact: Hashable, Sendable {
         case repeated
     }
 
-    package init(_ fact: RequestFact, _ reason: Reason) {
+    package init(_ fact: RequestFact, reason: Reason) {
         self.fact = fact
         self.reason = reason
     }

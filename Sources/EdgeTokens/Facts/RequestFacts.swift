@@ -15,13 +15,13 @@ public struct RequestFacts: Sendable {
     private var given: GivenFacts?
 
     private final class GivenFacts: Sendable {
-        package let headers: (any HeaderFields)?
-        package let address: IPAddress?
-        package let asn: UInt32?
-        package let alpn: TLSFact
-        package let key: TLSFact
-        package let countries: [String]?
-        package let position: Position?
+        let headers: (any HeaderFields)?
+        let address: IPAddress?
+        let asn: UInt32?
+        let alpn: TLSFact
+        let key: TLSFact
+        let countries: [String]?
+        let position: Position?
 
         init(
             headers: (any HeaderFields)? = nil,
@@ -113,8 +113,8 @@ public struct RequestFacts: Sendable {
 
     /// Returns a fact that a restriction needs and that is not known, with the reason.
     package func unknown(_ fact: RequestFact) -> UnknownFact {
-        if fact == .query { return UnknownFact(fact, .malformed) }
-        return UnknownFact(fact, client?.reason(of: fact) ?? .notReported)
+        if fact == .query { return UnknownFact(fact, reason: .malformed) }
+        return UnknownFact(fact, reason: client?.reason(of: fact) ?? .notReported)
     }
 
     /// A fact about the TLS connection.

@@ -9,7 +9,7 @@ internal import Encodings
 /// bytes. Source: IEEE Std 1003.1 §9.4, in the POSIX locale.
 struct ExtendedPattern: ~Copyable {
     private var output: [UInt8] = []
-    private var place = 0
+    private var position = 0
     private var depth = 0
     private var previous = Previous.start
 
@@ -27,42 +27,42 @@ struct ExtendedPattern: ~Copyable {
         guard text.count <= Pattern.maximumSize else { throw .tooLarge }
         var pattern = ExtendedPattern()
         pattern.output.reserveCapacity(2 * text.count)
-        while pattern.place < text.count { try pattern.readElement(text) }
+        while pattern.position < text.count { try pattern.readElement(text) }
         guard pattern.depth == 0, pattern.previous != .start else { throw .unsupported }
         return pattern.output
     }
 
     private mutating func readElement(_ text: Span<UInt8>) throws(Pattern.Fault) {
-        let byte = text[place]
-        place += 1
+        let byte = text[position]
+        position += 1
         switch byte {
         case UInt8(ascii: "("):
             depth += 1
-            emit(byte, .start)
+            emit(byte, as: .start)
         case UInt8(ascii: ")"):
             guard depth > 0, previous != .start else { throw .unsupported }
             depth -= 1
-            emit(byte, .repeatable)
+            emit(byte, as: .repeatable)
         case UInt8(ascii: "|"):
             guard previous != .start else { throw .unsupported }
-            emit(byte, .start)
-        case UInt8(ascii: "^"), UInt8(ascii: "$"): emit(byte, .anchor)
+            emit(byte, as: .start)
+        case UInt8(ascii: "^"), UInt8(ascii: "$"): emit(byte, as: .anchor)
         case UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "?"):
             guard previous == .repeatable else { throw .unsupported }
-            emit(byte, .repeated)
+            emit(byte, as: .repeated)
         case UInt8(ascii: "{"):
             guard previous == .repeatable else { throw .unsupported }
             try readInterval(text)
-        case UInt8(ascii: "."): emit(byte, .repeatable)
+        case UInt8(ascii: "."): emit(byte, as: .repeatable)
         case UInt8(ascii: "["):
             var bracket = BracketExpression()
-            place = try bracket.read(text, from: place)
+            position = try bracket.read(text, from: position)
             bracket.write(to: &output)
             previous = .repeatable
         case UInt8(ascii: "\\"):
-            guard place < text.count, text[place].isASCIIPunctuation else { throw .unsupported }
-            literal(text[place])
-            place += 1
+            guard position < text.count, text[position].isASCIIPunctuation else { throw .unsupported }
+            literal(text[position])
+            position += 1
         case 0: throw .unsupported
         default: literal(byte)
         }
@@ -70,31 +70,31 @@ struct ExtendedPattern: ~Copyable {
 
     /// Reads an interval such as `{2}`, `{2,}` or `{2,4}`, behind its brace.
     private mutating func readInterval(_ text: Span<UInt8>) throws(Pattern.Fault) {
-        let start = place - 1
+        let start = position - 1
         guard let least = try readNumber(text) else { throw .unsupported }
-        if place < text.count, text[place] == UInt8(ascii: ",") {
-            place += 1
+        if position < text.count, text[position] == UInt8(ascii: ",") {
+            position += 1
             if let most = try readNumber(text), most < least { throw .unsupported }
         }
-        guard place < text.count, text[place] == UInt8(ascii: "}") else { throw .unsupported }
-        place += 1
-        for index in start..<place { output.append(text[index]) }
+        guard position < text.count, text[position] == UInt8(ascii: "}") else { throw .unsupported }
+        position += 1
+        for index in start..<position { output.append(text[index]) }
         previous = .repeated
     }
 
     private mutating func readNumber(_ text: Span<UInt8>) throws(Pattern.Fault) -> Int? {
         var number: Int?
-        while place < text.count, text[place].isASCIIDigit {
-            number = (number ?? 0) * 10 + Int(text[place] - UInt8(ascii: "0"))
+        while position < text.count, text[position].isASCIIDigit {
+            number = (number ?? 0) * 10 + Int(text[position] - UInt8(ascii: "0"))
             // RE2 has no repetition above 1,000.
             guard number ?? 0 <= 1000 else { throw .unsupported }
-            place += 1
+            position += 1
         }
         guard number ?? 0 <= 255 else { throw .tooLarge }
         return number
     }
 
-    private mutating func emit(_ byte: UInt8, _ kind: Previous) {
+    private mutating func emit(_ byte: UInt8, as kind: Previous) {
         output.append(byte)
         previous = kind
     }
@@ -111,49 +111,50 @@ private struct BracketExpression {
     private var isNegated = false
 
     /// Reads the expression behind its `[`. Returns the place behind its `]`.
-    package mutating func read(_ text: Span<UInt8>, from start: Int) throws(Pattern.Fault) -> Int {
-        var place = start
-        if place < text.count, text[place] == UInt8(ascii: "^") {
+    mutating func read(_ text: Span<UInt8>, from start: Int) throws(Pattern.Fault) -> Int {
+        var position = start
+        if position < text.count, text[position] == UInt8(ascii: "^") {
             isNegated = true
-            place += 1
+            position += 1
         }
         var isFirst = true
-        while place < text.count {
-            let byte = text[place]
-            if byte == UInt8(ascii: "]"), !isFirst { return place + 1 }
+        while position < text.count {
+            let byte = text[position]
+            if byte == UInt8(ascii: "]"), !isFirst { return position + 1 }
             isFirst = false
             guard byte != 0 else { throw .unsupported }
-            if byte == UInt8(ascii: "["), place + 1 < text.count {
-                switch text[place + 1] {
+            if byte == UInt8(ascii: "["), position + 1 < text.count {
+                switch text[position + 1] {
                 case UInt8(ascii: ":"):
-                    place = try readClass(text, from: place + 2)
+                    position = try readClass(text, from: position + 2)
                     // A class cannot begin a range.
-                    guard !Self.isRange(text, at: place) else { throw .unsupported }
+                    guard !Self.isRange(text, at: position) else { throw .unsupported }
                     continue
                 // Collating elements and equivalence classes.
                 case UInt8(ascii: "."), UInt8(ascii: "="): throw .unsupported
                 default: break
                 }
             }
-            place += 1
-            guard Self.isRange(text, at: place) else {
+            position += 1
+            guard Self.isRange(text, at: position) else {
                 insert(byte...byte)
                 continue
             }
-            let end = text[place + 1]
-            let isClass = end == UInt8(ascii: "[") && place + 2 < text.count && ":.=".utf8.contains(text[place + 2])
+            let end = text[position + 1]
+            let isClass =
+                end == UInt8(ascii: "[") && position + 2 < text.count && ":.=".utf8.contains(text[position + 2])
             guard end != 0, end >= byte, !isClass else { throw .unsupported }
             insert(byte...end)
-            place += 2
+            position += 2
             // POSIX does not define `a-c-e`.
-            guard !Self.isRange(text, at: place) else { throw .unsupported }
+            guard !Self.isRange(text, at: position) else { throw .unsupported }
         }
         throw .unsupported
     }
 
     /// True if a hyphen follows that is not the last of the expression.
-    private static func isRange(_ text: Span<UInt8>, at place: Int) -> Bool {
-        place + 1 < text.count && text[place] == UInt8(ascii: "-") && text[place + 1] != UInt8(ascii: "]")
+    private static func isRange(_ text: Span<UInt8>, at position: Int) -> Bool {
+        position + 1 < text.count && text[position] == UInt8(ascii: "-") && text[position + 1] != UInt8(ascii: "]")
     }
 
     /// Reads the name of a character class and its `:]`. Returns the place behind them.
@@ -181,7 +182,7 @@ private struct BracketExpression {
     }
 
     /// Appends the set in the syntax of RE2. A set without bytes is one that no text has.
-    package func write(to output: inout [UInt8]) {
+    func write(to output: inout [UInt8]) {
         var isEmpty = true
         var start: UInt8?
         output.append(UInt8(ascii: "["))

@@ -15,7 +15,7 @@ package final class Pattern: @unchecked Sendable {  // RE2 guards its own caches
     /// The largest pattern, in bytes.
     package static let maximumSize = 512
     /// The largest number of states of a compiled pattern.
-    package static let maximumStates = 2000
+    package static let maximumStateCount = 2000
     /// The largest text that is searched, in bytes.
     package static let maximumInputSize = 8 * 1024
 
@@ -38,7 +38,7 @@ package final class Pattern: @unchecked Sendable {  // RE2 guards its own caches
     }
 
     /// Compiles a pattern.
-    package init(_ text: Span<UInt8>, _ anchoring: Anchoring = .none) throws(Fault) {
+    package init(_ text: Span<UInt8>, anchoring: Anchoring = .none) throws(Fault) {
         // The parentheses of a translated pattern are balanced, so that it cannot leave a group.
         var translated = try ExtendedPattern.translate(text)
         switch anchoring {
@@ -47,13 +47,13 @@ package final class Pattern: @unchecked Sendable {  // RE2 guards its own caches
         case .whole: translated = [UInt8]("^(".utf8) + translated + [UInt8](")$".utf8)
         }
         #if Patterns
-            var states = 0
+            var stateCount = 0
             let pattern = unsafe translated.withUnsafeBufferPointer { text in
-                unsafe playgate_pattern_new(text.baseAddress, text.count, Self.memory, &states)
+                unsafe playgate_pattern_new(text.baseAddress, text.count, Self.memory, &stateCount)
             }
             // The translation is valid, so that RE2 refuses only what takes too much memory.
             guard let pattern = unsafe pattern else { throw .tooLarge }
-            guard states <= Self.maximumStates else {
+            guard stateCount <= Self.maximumStateCount else {
                 unsafe playgate_pattern_free(pattern)
                 throw .tooLarge
             }

@@ -20,12 +20,13 @@ extension SixteenBytes {
     }
 
     /// Creates a value from 16 bytes; `nil` for another number of bytes.
+    @inlinable
     package init?(_ bytes: Span<UInt8>) {
         guard bytes.count == 16 else { return nil }
         var (high, low): (UInt64, UInt64) = (0, 0)
-        for place in 0..<8 {
-            high = high << 8 | UInt64(bytes[place])
-            low = low << 8 | UInt64(bytes[place + 8])
+        for index in 0..<8 {
+            high = high << 8 | UInt64(bytes[index])
+            low = low << 8 | UInt64(bytes[index + 8])
         }
         self.init(high: high, low: low)
     }
@@ -42,12 +43,15 @@ extension SixteenBytes {
     }
 
     /// Creates a value from its two halves.
+    @inlinable
     package init(high: UInt64, low: UInt64) { self.init(number: UInt128(high) << 64 | UInt128(low)) }
 
     /// The first 8 bytes as a number.
+    @inlinable
     package var high: UInt64 { UInt64(truncatingIfNeeded: number >> 64) }
 
     /// The last 8 bytes as a number.
+    @inlinable
     package var low: UInt64 { UInt64(truncatingIfNeeded: number) }
 
     /// The 16 bytes.
@@ -61,7 +65,7 @@ extension SixteenBytes {
     /// The 32 lower-case hexadecimal digits, in ASCII, without an allocation.
     package var hexadecimalDigits: InlineArray<32, UInt8> {
         let (high, low) = (high, low)
-        return InlineArray { place in (place < 16 ? high : low).hexadecimalDigit(place % 16) }
+        return InlineArray { index in (index < 16 ? high : low).hexadecimalDigit(index % 16) }
     }
 
     public var description: String { hexadecimal }

@@ -21,7 +21,7 @@ public struct SubjectKey: Sendable {
     /// - Throws: ``SubjectKeyError``.
     public init(_ secret: [UInt8]) throws(SubjectKeyError) {
         guard secret.count >= Self.minimumSize else { throw .tooShort }
-        do { key = try HMACKey(secret, .sha256) } catch { throw .unusable }
+        do { key = try HMACKey(secret, function: .sha256) } catch { throw .unusable }
         self.secret = secret
     }
 

@@ -63,7 +63,7 @@ extension CBORReader {
     }
 
     /// True if the string at a range that this reader returned has the bytes of `literal`.
-    package func matches(_ range: Range<Int>, _ literal: StaticString) -> Bool {
+    package func matches(_ range: Range<Int>, literal: StaticString) -> Bool {
         range.count == literal.utf8CodeUnitCount && bytes.starts(with: literal, at: range.lowerBound)
     }
 }

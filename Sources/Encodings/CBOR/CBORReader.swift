@@ -79,7 +79,7 @@ package struct CBORReader: ~Copyable, ~Escapable {
     private mutating func readNext() throws(CBORFault) -> CBORHead {
         let start = position
         let isKey = try beginItem()
-        let head = try CBORScan.head(bytes, &position, allowsLongTags: limits.allowsLongTags)
+        let head = try CBORScan.head(in: bytes, at: &position, allowsLongTags: limits.allowsLongTags)
         guard head.byteCount <= limits.stringLength else { throw .stringTooLong }
         if isKey { try checkKey(head, at: start) }
         return try item(head)
@@ -139,11 +139,11 @@ package struct CBORReader: ~Copyable, ~Escapable {
         }
         let key = start..<end
         let (greatest, first) = (levels[depth - 1].greatestKey, levels[depth - 1].start)
-        switch greatest.isEmpty ? .less : CBORScan.order(bytes, greatest, key) {
+        switch greatest.isEmpty ? .less : CBORScan.order(in: bytes, left: greatest, right: key) {
         case .less: levels[depth - 1].greatestKey = key
         case .equal: throw .duplicateKey
         // Not in order, which is allowed: compared with each key before it.
-        case .greater: guard !CBORScan.hasKey(bytes, key, from: first) else { throw .duplicateKey }
+        case .greater: guard !CBORScan.hasKey(in: bytes, at: key, from: first) else { throw .duplicateKey }
         }
     }
 

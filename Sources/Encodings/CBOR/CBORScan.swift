@@ -21,7 +21,7 @@ enum CBORScan {
 
     /// Reads a head, and moves `position` behind it.
     @inline(__always)
-    static func head(_ bytes: Span<UInt8>, _ position: inout Int, allowsLongTags: Bool) throws(CBORFault) -> Head {
+    static func head(in bytes: Span<UInt8>, at position: inout Int, allowsLongTags: Bool) throws(CBORFault) -> Head {
         guard position < bytes.count else { throw .truncated }
         let first = bytes[position]
         position += 1
@@ -30,7 +30,7 @@ enum CBORScan {
         var value = UInt64(additional)
         if additional >= 24 {
             guard additional < 28 else { throw additional == 31 ? .indefiniteLength : .reserved }
-            value = try argument(bytes, &position, size: 1 << Int(additional - 24))
+            value = try argument(in: bytes, at: &position, size: 1 << Int(additional - 24))
             if kind != .other, value < least(additional), kind != .tag || !allowsLongTags { throw .notShortest }
         }
         guard kind == .bytes || kind == .text else {
@@ -40,10 +40,10 @@ enum CBORScan {
         return Head(kind: kind, additional: additional, value: value, byteCount: count)
     }
 
-    private static func argument(_ bytes: Span<UInt8>, _ position: inout Int, size: Int) throws(CBORFault) -> UInt64 {
+    private static func argument(in bytes: Span<UInt8>, at position: inout Int, size: Int) throws(CBORFault) -> UInt64 {
         guard size <= bytes.count - position else { throw .truncated }
         var value: UInt64 = 0
-        for place in position..<position + size { value = value << 8 | UInt64(bytes[place]) }
+        for index in position..<position + size { value = value << 8 | UInt64(bytes[index]) }
         position += size
         return value
     }
@@ -68,7 +68,7 @@ enum CBORScan {
     }
 
     /// Compares two ranges of bytes in bytewise lexicographic order, in which RFC 8949 §4.2.1 sorts encoded keys.
-    static func order(_ bytes: Span<UInt8>, _ left: Range<Int>, _ right: Range<Int>) -> Order {
+    static func order(in bytes: Span<UInt8>, left: Range<Int>, right: Range<Int>) -> Order {
         for offset in 0..<min(left.count, right.count) {
             let (first, second) = (bytes[left.lowerBound + offset], bytes[right.lowerBound + offset])
             if first != second { return first < second ? .less : .greater }
@@ -77,23 +77,23 @@ enum CBORScan {
     }
 
     /// True if the entries from `start` up to the encoded `key` have the same key. They were read before.
-    static func hasKey(_ bytes: Span<UInt8>, _ key: Range<Int>, from start: Int) -> Bool {
+    static func hasKey(in bytes: Span<UInt8>, at key: Range<Int>, from start: Int) -> Bool {
         var position = start
         while position < key.lowerBound {
-            let known = end(bytes, position)
-            if order(bytes, position..<known, key) == .equal { return true }
-            position = end(bytes, known)
+            let known = end(in: bytes, ofItemAt: position)
+            if order(in: bytes, left: position..<known, right: key) == .equal { return true }
+            position = end(in: bytes, ofItemAt: known)
         }
         return false
     }
 
     /// Returns the end of the well-formed item at `start`.
-    static func end(_ bytes: Span<UInt8>, _ start: Int) -> Int {
+    static func end(in bytes: Span<UInt8>, ofItemAt start: Int) -> Int {
         var position = start
         var left = 1
         while left > 0 {
             // Nothing that was read before is refused now. If it were, the search would end here.
-            guard let head = try? head(bytes, &position, allowsLongTags: true) else { return bytes.count }
+            guard let head = try? head(in: bytes, at: &position, allowsLongTags: true) else { return bytes.count }
             left -= 1
             position += head.byteCount
             switch head.kind {

@@ -60,19 +60,19 @@ package struct CBORWriter {
 
     /// Writes an integer: `number`, or -1 - `number` if it is negative.
     package mutating func writeInteger(_ number: UInt64, isNegative: Bool) {
-        head(isNegative ? .negative : .unsigned, number)
+        head(isNegative ? .negative : .unsigned, value: number)
     }
 
     /// Writes a text string.
     package mutating func write(_ text: String) {
         let utf8 = text.utf8
-        head(.text, UInt64(utf8.count))
+        head(.text, value: UInt64(utf8.count))
         bytes.append(copying: utf8.span)
     }
 
     /// Writes a byte string.
     package mutating func write(_ content: Span<UInt8>) {
-        head(.bytes, UInt64(content.count))
+        head(.bytes, value: UInt64(content.count))
         bytes.append(copying: content)
     }
 
@@ -92,19 +92,19 @@ package struct CBORWriter {
             return
         }
         if let half = number.halfBits {
-            append(0xF9, UInt64(half), size: 2)
+            append(0xF9, value: UInt64(half), size: 2)
         } else if Double(Float(number)) == number {
-            append(0xFA, UInt64(Float(number).bitPattern), size: 4)
+            append(0xFA, value: UInt64(Float(number).bitPattern), size: 4)
         } else {
-            append(0xFB, number.bitPattern, size: 8)
+            append(0xFB, value: number.bitPattern, size: 8)
         }
     }
 
     /// Writes the head of an array. Its `count` elements are to be written next.
-    package mutating func write(arrayOf count: Int) { head(.array, UInt64(count)) }
+    package mutating func write(arrayOf count: Int) { head(.array, value: UInt64(count)) }
 
     /// Writes a tag. The item that it is for is to be written next.
-    package mutating func write(tag: UInt64) { head(.tag, tag) }
+    package mutating func write(tag: UInt64) { head(.tag, value: tag) }
 
     /// Writes one encoded item as it is. It must come from a ``CBORReader`` or another writer.
     package mutating func write(encoded item: Span<UInt8>) { bytes.append(copying: item) }
@@ -125,18 +125,18 @@ package struct CBORWriter {
 
     // MARK: Bytes
 
-    fileprivate mutating func head(_ kind: CBORScan.Kind, _ value: UInt64) {
+    fileprivate mutating func head(_ kind: CBORScan.Kind, value: UInt64) {
         let first = kind.rawValue << 5
         switch value {
         case 0..<24: bytes.append(first | UInt8(value))
-        case 24..<1 << 8: append(first | 24, value, size: 1)
-        case 1 << 8..<1 << 16: append(first | 25, value, size: 2)
-        case 1 << 16..<1 << 32: append(first | 26, value, size: 4)
-        default: append(first | 27, value, size: 8)
+        case 24..<1 << 8: append(first | 24, value: value, size: 1)
+        case 1 << 8..<1 << 16: append(first | 25, value: value, size: 2)
+        case 1 << 16..<1 << 32: append(first | 26, value: value, size: 4)
+        default: append(first | 27, value: value, size: 8)
         }
     }
 
-    private mutating func append(_ first: UInt8, _ value: UInt64, size: Int) {
+    private mutating func append(_ first: UInt8, value: UInt64, size: Int) {
         bytes.append(first)
         var rest = value << UInt64(64 - 8 * size)
         for _ in 0..<size {
@@ -163,25 +163,25 @@ package struct CBORMapWriter: ~Copyable {
     }
 
     /// Adds an entry with an integer as its key. `value` writes exactly one item.
-    package mutating func entry(_ key: Int64, _ value: (inout CBORWriter) -> Void) {
+    package mutating func entry(_ key: Int64, value: (inout CBORWriter) -> Void) {
         let position = writer.bytes.count
         writer.write(key)
-        add(position, value)
+        add(keyAt: position, value: value)
     }
 
     /// Adds an entry with a text as its key. `value` writes exactly one item.
-    package mutating func entry(_ key: String, _ value: (inout CBORWriter) -> Void) {
+    package mutating func entry(_ key: String, value: (inout CBORWriter) -> Void) {
         let position = writer.bytes.count
         writer.write(key)
-        add(position, value)
+        add(keyAt: position, value: value)
     }
 
-    private mutating func add(_ position: Int, _ value: (inout CBORWriter) -> Void) {
+    private mutating func add(keyAt position: Int, value: (inout CBORWriter) -> Void) {
         let key = position..<writer.bytes.count
         value(&writer)
         count += 1
         if !lastKey.isEmpty {
-            switch CBORScan.order(writer.bytes.span, lastKey, key) {
+            switch CBORScan.order(in: writer.bytes.span, left: lastKey, right: key) {
             case .less: break
             case .equal: writer.fault = writer.fault ?? .duplicateKey
             case .greater: isSorted = false
@@ -197,7 +197,7 @@ package struct CBORMapWriter: ~Copyable {
             return writer
         }
         var head = CBORWriter(capacity: 9)
-        head.head(.map, UInt64(count))
+        head.head(.map, value: UInt64(count))
         writer.bytes.replaceSubrange(start...start, with: head.bytes)
         return writer
     }
@@ -206,8 +206,8 @@ package struct CBORMapWriter: ~Copyable {
         var entries: [(key: [UInt8], value: ArraySlice<UInt8>)] = []
         var position = start + 1
         while position < writer.bytes.count {
-            let keyEnd = CBORScan.end(writer.bytes.span, position)
-            let end = CBORScan.end(writer.bytes.span, keyEnd)
+            let keyEnd = CBORScan.end(in: writer.bytes.span, ofItemAt: position)
+            let end = CBORScan.end(in: writer.bytes.span, ofItemAt: keyEnd)
             entries.append((key: Array(writer.bytes[position..<keyEnd]), value: writer.bytes[keyEnd..<end]))
             position = end
         }

@@ -33,9 +33,9 @@ package enum JSON: Sendable {
         case .number(let value): bytes.append(decimal: value)
         case .string(let text): Self.write(text, to: &bytes)
         case .array(let values):
-            Self.write(values, "[", "]", to: &bytes) { value, bytes in value.write(to: &bytes) }
+            Self.write(values, open: "[", close: "]", to: &bytes) { value, bytes in value.write(to: &bytes) }
         case .object(let members):
-            Self.write(members, "{", "}", to: &bytes) { member, bytes in
+            Self.write(members, open: "{", close: "}", to: &bytes) { member, bytes in
                 Self.write(member.0, to: &bytes)
                 bytes.append(UInt8(ascii: ":"))
                 member.1.write(to: &bytes)
@@ -45,10 +45,10 @@ package enum JSON: Sendable {
 
     private static func write<Element>(
         _ elements: [Element],
-        _ open: StaticString,
-        _ close: StaticString,
+        open: StaticString,
+        close: StaticString,
         to bytes: inout [UInt8],
-        _ writeElement: (Element, inout [UInt8]) -> Void
+        writeElement: (Element, inout [UInt8]) -> Void
     ) {
         bytes.append(open)
         for (index, element) in elements.enumerated() {

@@ -4,7 +4,7 @@
 /// The escapes of JSON strings (RFC 8259 §7).
 enum JSONEscape {
     /// Reads the escape whose backslash stands at `position`, and moves behind it.
-    static func read(_ bytes: Span<UInt8>, _ position: inout Int) throws(JSONFault) -> Unicode.Scalar {
+    static func read(from bytes: Span<UInt8>, at position: inout Int) throws(JSONFault) -> Unicode.Scalar {
         guard position + 1 < bytes.count else { throw .notJSON }
         let letter = bytes[position + 1]
         position += 2
@@ -16,11 +16,11 @@ enum JSONEscape {
         case UInt8(ascii: "r"): return "\r"
         case UInt8(ascii: "t"): return "\t"
         case UInt8(ascii: "u"):
-            var code = try hexadecimal(bytes, &position)
+            var code = try hexadecimal(from: bytes, at: &position)
             if 0xD800...0xDBFF ~= code {
                 guard bytes.starts(with: "\\u", at: position) else { throw .notJSON }
                 position += 2
-                let low = try hexadecimal(bytes, &position)
+                let low = try hexadecimal(from: bytes, at: &position)
                 guard 0xDC00...0xDFFF ~= low else { throw .notJSON }
                 code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
             }
@@ -30,11 +30,11 @@ enum JSONEscape {
         }
     }
 
-    private static func hexadecimal(_ bytes: Span<UInt8>, _ position: inout Int) throws(JSONFault) -> UInt32 {
+    private static func hexadecimal(from bytes: Span<UInt8>, at position: inout Int) throws(JSONFault) -> UInt32 {
         guard position + 4 <= bytes.count else { throw .notJSON }
         var code: UInt32 = 0
-        for place in position..<position + 4 {
-            guard let digit = bytes[place].hexadecimalDigit else { throw .notJSON }
+        for index in position..<position + 4 {
+            guard let digit = bytes[index].hexadecimalDigit else { throw .notJSON }
             code = code << 4 | UInt32(digit)
         }
         position += 4
@@ -46,13 +46,13 @@ enum JSONEscape {
     static func unescaped(_ text: Span<UInt8>) throws(JSONFault) -> [UInt8] {
         var plain: [UInt8] = []
         plain.reserveCapacity(text.count)
-        var place = 0
-        while let escape = text.firstIndex(of: UInt8(ascii: "\\"), from: place) {
-            plain.append(copying: text.extracting(place..<escape))
-            place = escape
-            plain.append(try read(text, &place))
+        var index = 0
+        while let escape = text.firstIndex(of: UInt8(ascii: "\\"), from: index) {
+            plain.append(copying: text.extracting(index..<escape))
+            index = escape
+            plain.append(try read(from: text, at: &index))
         }
-        plain.append(copying: text.extracting(place...))
+        plain.append(copying: text.extracting(index...))
         return plain
     }
 }

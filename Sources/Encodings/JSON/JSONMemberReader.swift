@@ -57,30 +57,30 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
         guard bytes.count <= UInt16.max, (try? UTF8Span(validating: bytes)) != nil else { throw .notJSON }
         hasControls = bytes.hasControls
         skipSpace()
-        guard take(UInt8(ascii: "{")) else { throw .notJSON }
+        guard consume(UInt8(ascii: "{")) else { throw .notJSON }
     }
 
     /// Reads the next member; `nil` behind the last one, if the text ends there. Not to be called again then.
     package mutating func next() throws(JSONFault) -> Member? {
         if position == 0 { try begin() }
         skipSpace()
-        if take(UInt8(ascii: "}")) {
+        if consume(UInt8(ascii: "}")) {
             skipSpace()
             guard position == bytes.count else { throw .notJSON }
             return nil
         }
         if count > 0 {
-            guard take(UInt8(ascii: ",")) else { throw .notJSON }
+            guard consume(UInt8(ascii: ",")) else { throw .notJSON }
             skipSpace()
         }
         guard count < min(limits.members, 64) else { throw .tooManyMembers(limits.members) }
         guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else { throw .notJSON }
         let name = try string()
-        let inner = name.place.lowerBound + 1..<name.place.upperBound - 1
+        let inner = name.range.lowerBound + 1..<name.range.upperBound - 1
         let ending = JSONNames.ending(of: bytes.extracting(inner))
-        try add(inner, ending, isEscaped: name.isEscaped)
+        try add(at: inner, ending: ending, isEscaped: name.isEscaped)
         skipSpace()
-        guard take(UInt8(ascii: ":")) else { throw .notJSON }
+        guard consume(UInt8(ascii: ":")) else { throw .notJSON }
         skipSpace()
         let start = position
         let kind = try value()
@@ -88,26 +88,28 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
     }
 
     /// Returns the name of a member.
-    package func name(_ member: Member) throws(JSONFault) -> String { try name(member.name, member.isEscaped) }
+    package func name(_ member: Member) throws(JSONFault) -> String {
+        try name(at: member.name, isEscaped: member.isEscaped)
+    }
 
-    private func name(_ place: Range<Int>, _ isEscaped: Bool) throws(JSONFault) -> String {
-        guard isEscaped else { return String(copying: bytes.extracting(place)) }
-        return try Self.text(bytes, place.lowerBound - 1..<place.upperBound + 1)
+    private func name(at range: Range<Int>, isEscaped: Bool) throws(JSONFault) -> String {
+        guard isEscaped else { return String(copying: bytes.extracting(range)) }
+        return try Self.text(in: bytes, at: range.lowerBound - 1..<range.upperBound + 1)
     }
 
     /// Remembers a name. Throws if there is one like it already.
-    private mutating func add(_ place: Range<Int>, _ ending: UInt64, isEscaped: Bool) throws(JSONFault) {
+    private mutating func add(at range: Range<Int>, ending: UInt64, isEscaped: Bool) throws(JSONFault) {
         hasEscapedName = hasEscapedName || isEscaped
         // Names with different bits differ.
         let bit = UInt64(1) << ((ending &* 0x9E37_79B9_7F4A_7C15) >> 58)
-        if nameBits & bit != 0 || hasEscapedName { try compare(bytes.extracting(place), place) }
+        if nameBits & bit != 0 || hasEscapedName { try compare(bytes.extracting(range), at: range) }
         nameBits |= bit
-        names[count] = (UInt16(place.lowerBound), UInt16(place.upperBound))
+        names[count] = (UInt16(range.lowerBound), UInt16(range.upperBound))
         count += 1
     }
 
     /// Compares a name with all before it.
-    private func compare(_ new: Span<UInt8>, _ place: Range<Int>) throws(JSONFault) {
+    private func compare(_ new: Span<UInt8>, at range: Range<Int>) throws(JSONFault) {
         for index in 0..<count {
             let other = Int(names[index].0)..<Int(names[index].1)
             var isSame = bytes.extracting(other).hasSameBytes(as: new)
@@ -130,35 +132,35 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
             let inner = JSONLimits(depth: limits.depth - 1, members: limits.members, elements: limits.elements)
             _ = try JSONReader.read(bytes.extracting(start..<position), limits: inner)
             return kind
-        case UInt8(ascii: "t"): return try word("true", .bool)
-        case UInt8(ascii: "f"): return try word("false", .bool)
-        case UInt8(ascii: "n"): return try word("null", .null)
+        case UInt8(ascii: "t"): return try word("true", as: .bool)
+        case UInt8(ascii: "f"): return try word("false", as: .bool)
+        case UInt8(ascii: "n"): return try word("null", as: .null)
         default: return try number()
         }
     }
 
-    private mutating func word(_ word: StaticString, _ kind: Kind) throws(JSONFault) -> Kind {
+    private mutating func word(_ word: StaticString, as kind: Kind) throws(JSONFault) -> Kind {
         guard bytes.starts(with: word, at: position) else { throw .notJSON }
         position += word.utf8CodeUnitCount
         return kind
     }
 
     private mutating func number() throws(JSONFault) -> Kind {
-        _ = take(UInt8(ascii: "-"))
+        _ = consume(UInt8(ascii: "-"))
         var kind = Kind.integer
-        if take(UInt8(ascii: "0")) {
+        if consume(UInt8(ascii: "0")) {
             guard position == bytes.count || !bytes[position].isASCIIDigit else { throw .notJSON }
         } else {
             try digits()
         }
-        if take(UInt8(ascii: ".")) {
+        if consume(UInt8(ascii: ".")) {
             kind = .decimal
             try digits()
         }
         if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
             position += 1
             kind = .decimal
-            if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
+            if !consume(UInt8(ascii: "+")) { _ = consume(UInt8(ascii: "-")) }
             try digits()
         }
         return kind
@@ -171,7 +173,7 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
     }
 
     /// Reads a string, which begins here.
-    private mutating func string() throws(JSONFault) -> (place: Range<Int>, isEscaped: Bool) {
+    private mutating func string() throws(JSONFault) -> (range: Range<Int>, isEscaped: Bool) {
         let start = position
         if !hasControls, let end = bytes.firstIndex(of: UInt8(ascii: "\""), from: start + 1) {
             if backslash <= start {
@@ -185,7 +187,7 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
         return try stringByBytes()
     }
 
-    private mutating func stringByBytes() throws(JSONFault) -> (place: Range<Int>, isEscaped: Bool) {
+    private mutating func stringByBytes() throws(JSONFault) -> (range: Range<Int>, isEscaped: Bool) {
         let start = position
         position += 1
         var isEscaped = false
@@ -196,7 +198,7 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
                 return (start..<position, isEscaped)
             case UInt8(ascii: "\\"):
                 isEscaped = true
-                _ = try JSONEscape.read(bytes, &position)
+                _ = try JSONEscape.read(from: bytes, at: &position)
             case 0..<0x20: throw .notJSON
             default: position += 1
             }
@@ -223,19 +225,19 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
     }
 
     /// Returns the text of a string in `bytes`, whose place includes the quotes.
-    package static func text(_ bytes: Span<UInt8>, _ place: Range<Int>) throws(JSONFault) -> String {
-        let text = try utf8(bytes, place)
+    package static func text(in bytes: Span<UInt8>, at range: Range<Int>) throws(JSONFault) -> String {
+        let text = try utf8(in: bytes, at: range)
         return String(copying: text.span)
     }
 
     /// Returns the UTF-8 of a string in `bytes` that was read, and whose place includes the quotes.
-    package static func utf8(_ bytes: Span<UInt8>, _ place: Range<Int>) throws(JSONFault) -> [UInt8] {
-        try JSONEscape.unescaped(bytes.extracting(place.lowerBound + 1..<place.upperBound - 1))
+    package static func utf8(in bytes: Span<UInt8>, at range: Range<Int>) throws(JSONFault) -> [UInt8] {
+        try JSONEscape.unescaped(bytes.extracting(range.lowerBound + 1..<range.upperBound - 1))
     }
 
     // MARK: Bytes
 
-    private mutating func take(_ wanted: UInt8) -> Bool {
+    private mutating func consume(_ wanted: UInt8) -> Bool {
         guard position < bytes.count, bytes[position] == wanted else { return false }
         position += 1
         return true

@@ -27,7 +27,7 @@ package struct JSONNames: Sendable {
     /// Returns the last 8 bytes of a name as a number. Names with different numbers differ.
     static func ending(of name: Span<UInt8>) -> UInt64 {
         var number: UInt64 = 0
-        for place in name.indices { number = number << 8 | UInt64(name[place]) }
+        for index in name.indices { number = number << 8 | UInt64(name[index]) }
         return number
     }
 }
@@ -41,11 +41,11 @@ extension JSONMemberReader {
     }
 
     /// Calls `body` with the UTF-8 of a member's value; returns `nil` unless that is a string.
-    package func withText<Value>(_ member: Member, _ body: (Span<UInt8>) -> Value) throws(JSONFault) -> Value? {
+    package func withText<Value>(of member: Member, body: (Span<UInt8>) -> Value) throws(JSONFault) -> Value? {
         guard case .string(let isEscaped) = member.kind else { return nil }
-        let place = member.value.lowerBound + 1..<member.value.upperBound - 1
-        guard isEscaped else { return body(bytes.extracting(place)) }
-        let text = try JSONEscape.unescaped(bytes.extracting(place))
+        let range = member.value.lowerBound + 1..<member.value.upperBound - 1
+        guard isEscaped else { return body(bytes.extracting(range)) }
+        let text = try JSONEscape.unescaped(bytes.extracting(range))
         return body(text.span)
     }
 }

@@ -45,10 +45,10 @@ package struct JSONReader: ~Copyable, ~Escapable {
     private let limits: JSONLimits
     private var position = 0
     /// The places of the values so far, each before those in it; `nil` if they are not kept.
-    private var places: [Int]?
+    private var offsets: [Int]?
 
     @_lifetime(copy bytes)
-    private init(_ bytes: Span<UInt8>, _ limits: JSONLimits) {
+    private init(_ bytes: Span<UInt8>, limits: JSONLimits) {
         self.bytes = bytes
         self.limits = limits
     }
@@ -58,13 +58,13 @@ package struct JSONReader: ~Copyable, ~Escapable {
         _ bytes: Span<UInt8>,
         limits: JSONLimits
     ) throws(LocatedJSON.Fault) -> LocatedJSON {
-        var reader = JSONReader(bytes, limits)
-        reader.places = []
+        var reader = JSONReader(bytes, limits: limits)
+        reader.offsets = []
         do throws(JSONFault) {
             let value = try reader.value(depth: 0)
             reader.skipSpace()
             guard reader.position == bytes.count else { throw .notJSON }
-            return LocatedJSON(value, offsets: reader.places ?? [])
+            return LocatedJSON(value, offsets: reader.offsets ?? [])
         } catch {
             throw LocatedJSON.Fault(fault: error, offset: reader.position)
         }
@@ -72,7 +72,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
 
     /// Parses a text that is one value and nothing else.
     package static func read(_ bytes: Span<UInt8>, limits: JSONLimits) throws(JSONFault) -> JSON {
-        var reader = JSONReader(bytes, limits)
+        var reader = JSONReader(bytes, limits: limits)
         let value = try reader.value(depth: 0)
         reader.skipSpace()
         guard reader.position == bytes.count else { throw .notJSON }
@@ -83,14 +83,14 @@ package struct JSONReader: ~Copyable, ~Escapable {
 
     private mutating func value(depth: Int) throws(JSONFault) -> JSON {
         skipSpace()
-        places?.append(position)
+        offsets?.append(position)
         switch try peek() {
         case UInt8(ascii: "{"): return try object(depth: depth)
         case UInt8(ascii: "["): return try list(depth: depth)
         case UInt8(ascii: "\""): return .string(try string())
-        case UInt8(ascii: "t"): return try word("true", .bool(true))
-        case UInt8(ascii: "f"): return try word("false", .bool(false))
-        case UInt8(ascii: "n"): return try word("null", .null)
+        case UInt8(ascii: "t"): return try word("true", as: .bool(true))
+        case UInt8(ascii: "f"): return try word("false", as: .bool(false))
+        case UInt8(ascii: "n"): return try word("null", as: .null)
         default: return try number()
         }
     }
@@ -149,7 +149,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
         }
     }
 
-    private mutating func word(_ word: StaticString, _ value: JSON) throws(JSONFault) -> JSON {
+    private mutating func word(_ word: StaticString, as value: JSON) throws(JSONFault) -> JSON {
         for letter in "\(word)".utf8 {
             guard try next() == letter else { throw .notJSON }
         }
@@ -159,7 +159,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
     // MARK: Numbers
 
     private mutating func number() throws(JSONFault) -> JSON {
-        let isNegative = try take(UInt8(ascii: "-"))
+        let isNegative = try consume(UInt8(ascii: "-"))
         var magnitude: Int64? = 0
         let first = try peek()
         guard first.isASCIIDigit else { throw .notJSON }
@@ -176,7 +176,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
         }
         if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
             position += 1
-            if try !take(UInt8(ascii: "+")) { _ = try take(UInt8(ascii: "-")) }
+            if try !consume(UInt8(ascii: "+")) { _ = try consume(UInt8(ascii: "-")) }
             try digits()
             magnitude = nil
         }
@@ -216,7 +216,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
             case UInt8(ascii: "\""):
                 position += 1
                 return try Self.text(plain.span)
-            case UInt8(ascii: "\\"): plain.append(try JSONEscape.read(bytes, &position))
+            case UInt8(ascii: "\\"): plain.append(try JSONEscape.read(from: bytes, at: &position))
             case 0..<0x20: throw .notJSON
             default:
                 plain.append(byte)
@@ -242,7 +242,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
         return byte
     }
 
-    private mutating func take(_ wanted: UInt8) throws(JSONFault) -> Bool {
+    private mutating func consume(_ wanted: UInt8) throws(JSONFault) -> Bool {
         guard try peek() == wanted else { return false }
         position += 1
         return true
@@ -265,14 +265,14 @@ extension Int64 {
         let start = isNegative ? 1 : 0
         guard spelling.count > start else { return nil }
         var number: Int64 = 0
-        for place in start..<spelling.count {
-            let digit = spelling[place] &- UInt8(ascii: "0")
+        for index in start..<spelling.count {
+            let digit = spelling[index] &- UInt8(ascii: "0")
             guard digit < 10 else { return nil }
             // 18 digits never overflow.
-            if place < 18 {
+            if index < 18 {
                 number = number &* 10 &- Int64(digit)
             } else {
-                guard let next = number.shifted(by: spelling[place], isNegative: true) else { return nil }
+                guard let next = number.shifted(by: spelling[index], isNegative: true) else { return nil }
                 number = next
             }
         }

@@ -53,9 +53,9 @@ extension JSON {
 extension Span<UInt8> {
     /// Returns the line and the column of an offset, both from 1 on.
     package func lineAndColumn(of offset: Int) -> (line: Int, column: Int) {
-        var (line, start, place) = (1, 0, 0)
-        while let end = firstIndex(of: 0x0A, from: place), end < offset {
-            (line, start, place) = (line + 1, end + 1, end + 1)
+        var (line, start, position) = (1, 0, 0)
+        while let end = firstIndex(of: 0x0A, from: position), end < offset {
+            (line, start, position) = (line + 1, end + 1, end + 1)
         }
         return (line, Swift.max(offset - start, 0) + 1)
     }

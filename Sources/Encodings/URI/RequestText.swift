@@ -21,18 +21,18 @@ extension Span<UInt8> {
     package func lengthOfTokenPrefix(_ prefix: String) -> Int? {
         let prefix = prefix.utf8.span
         if hasPrefix(prefix) { return prefix.count }
-        var (place, read) = (0, 0)
+        var (position, read) = (0, 0)
         while read < prefix.count {
-            if prefix[read] == UInt8(ascii: "~"), percentEncodedByte(at: place) == prefix[read] {
-                place += 3
-            } else if place < count, self[place] == prefix[read] {
-                place += 1
+            if prefix[read] == UInt8(ascii: "~"), percentEncodedByte(at: position) == prefix[read] {
+                position += 3
+            } else if position < count, self[position] == prefix[read] {
+                position += 1
             } else {
                 return nil
             }
             read += 1
         }
-        return place
+        return position
     }
 }
 
@@ -40,12 +40,12 @@ extension Substring {
     /// Calls `body` with each part between the `separator`s.
     package func forEachPart(of separator: UInt8, _ body: (Substring) -> Void) {
         let bytes = utf8.span
-        var (start, place) = (startIndex, 0)
-        while let end = bytes.firstIndex(of: separator, from: place) {
-            let mark = utf8.index(start, offsetBy: end - place)
+        var (start, position) = (startIndex, 0)
+        while let end = bytes.firstIndex(of: separator, from: position) {
+            let mark = utf8.index(start, offsetBy: end - position)
             body(self[start..<mark])
             start = utf8.index(after: mark)
-            place = end + 1
+            position = end + 1
         }
         body(self[start...])
     }
@@ -61,9 +61,9 @@ extension Substring {
     package func hasBytePrefix(_ prefix: String) -> Bool { utf8.span.hasPrefix(prefix.utf8.span) }
 
     /// Returns the text of some of the bytes.
-    package func bytes(_ places: Range<Int>) -> Substring {
-        let start = utf8.index(startIndex, offsetBy: places.lowerBound)
-        return self[start..<utf8.index(start, offsetBy: places.count)]
+    package func bytes(_ range: Range<Int>) -> Substring {
+        let start = utf8.index(startIndex, offsetBy: range.lowerBound)
+        return self[start..<utf8.index(start, offsetBy: range.count)]
     }
 
     /// Returns the text without its first bytes.

@@ -21,17 +21,17 @@ package struct URIAuthority {
         var end = bytes.count
         var isLower = true
         let isAddress = bytes[0] == UInt8(ascii: "[")
-        for place in bytes.indices {
-            switch bytes[place] {
+        for index in bytes.indices {
+            switch bytes[index] {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
                 UInt8(ascii: "."), UInt8(ascii: "_"):
                 continue
             case UInt8(ascii: "A")...UInt8(ascii: "Z"): isLower = false
             case UInt8(ascii: ":") where isAddress && end == bytes.count: continue
-            case UInt8(ascii: "[") where place == 0: continue
-            case UInt8(ascii: "]") where isAddress && end == bytes.count: end = place + 1
-            case UInt8(ascii: ":") where !isAddress && end == bytes.count: end = place
-            case UInt8(ascii: ":") where isAddress && place == end: continue
+            case UInt8(ascii: "[") where index == 0: continue
+            case UInt8(ascii: "]") where isAddress && end == bytes.count: end = index + 1
+            case UInt8(ascii: ":") where !isAddress && end == bytes.count: end = index
+            case UInt8(ascii: ":") where isAddress && index == end: continue
             default: return nil
             }
         }
@@ -52,9 +52,9 @@ package struct URIAuthority {
         guard bytes[start] == UInt8(ascii: ":"), bytes.count - start <= 6 else { return nil }
         if start + 1 == bytes.count { return .some(nil) }
         var port = 0
-        for place in start + 1..<bytes.count {
-            guard bytes[place].isASCIIDigit else { return nil }
-            port = port * 10 + Int(bytes[place] - UInt8(ascii: "0"))
+        for index in start + 1..<bytes.count {
+            guard bytes[index].isASCIIDigit else { return nil }
+            port = port * 10 + Int(bytes[index] - UInt8(ascii: "0"))
         }
         guard let port = UInt16(exactly: port), port > 0 else { return nil }
         return .some(port)

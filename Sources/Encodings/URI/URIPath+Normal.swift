@@ -11,19 +11,19 @@ extension URIPath {
     package static func normalText(_ bytes: Span<UInt8>, plain: ASCIISet) -> [UInt8]? {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count)
-        var place = 0
-        while place < bytes.count {
-            var byte = bytes[place]
+        var position = 0
+        while position < bytes.count {
+            var byte = bytes[position]
             var isWritten = plain.contains(byte)
             if byte == UInt8(ascii: "%") {
-                guard let encoded = bytes.percentEncodedByte(at: place) else { return nil }
-                place += 3
+                guard let encoded = bytes.percentEncodedByte(at: position) else { return nil }
+                position += 3
                 byte = encoded
                 isWritten = byte.isUnreserved
             } else if byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "#") {
                 return nil
             } else {
-                place += 1
+                position += 1
             }
             if isWritten { text.append(byte) } else { text.append(percentEncoding: byte) }
         }

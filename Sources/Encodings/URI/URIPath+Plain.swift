@@ -10,14 +10,14 @@ extension URIPath {
         guard bytes.count >= 8 else { return false }
         // The slash before the next word, in the place of that word's first byte.
         var slashBefore: UInt64 = 0
-        var place = 0
-        while place <= bytes.count - 8, let word = bytes.word(at: place) {
+        var position = 0
+        while position <= bytes.count - 8, let word = bytes.word(at: position) {
             guard let slashes = word.slashesOfPlainPath(after: slashBefore) else { return false }
             slashBefore = slashes << 56
-            place += 8
+            position += 8
         }
         // The last eight bytes overlap those before, so all pairs of bytes are seen.
-        if place == bytes.count { return true }
+        if position == bytes.count { return true }
         return bytes.word(at: bytes.count - 8)?.slashesOfPlainPath(after: 0) != nil
     }
 }

@@ -43,19 +43,19 @@ package enum URIPath {
     package static func decode(_ bytes: Span<UInt8>, permitting permitted: Permissions = []) throws(Fault) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)
-        var place = 0
+        var position = 0
         var hasEncodedSlash = false
-        while place < bytes.count, bytes[place] != UInt8(ascii: "?") {
-            var byte = bytes[place]
+        while position < bytes.count, bytes[position] != UInt8(ascii: "?") {
+            var byte = bytes[position]
             var isEncoded = false
             switch byte {
             case UInt8(ascii: "#"): throw .fragment
             case UInt8(ascii: "%"):
-                guard let encoded = bytes.percentEncodedByte(at: place) else { throw .badEncoding }
+                guard let encoded = bytes.percentEncodedByte(at: position) else { throw .badEncoding }
                 byte = encoded
                 isEncoded = true
-                place += 3
-            default: place += 1
+                position += 3
+            default: position += 1
             }
             switch byte {
             case 0x00...0x1F, 0x7F: throw .controlCharacter
@@ -78,31 +78,31 @@ package enum URIPath {
 
     /// Throws if a part of a segment, between slashes of which one is encoded, is empty or a dot segment to a server that decodes first.
     package static func demandUsualSegments(_ path: Span<UInt8>) throws(Fault) {
-        var (start, place, isAfterEncoded) = (0, 0, false)
+        var (start, position, isAfterEncoded) = (0, 0, false)
         while true {
-            let isEncoded = path.percentEncodedByte(at: place) == UInt8(ascii: "/")
-            guard place == path.count || isEncoded || path[place] == UInt8(ascii: "/") else {
-                place += 1
+            let isEncoded = path.percentEncodedByte(at: position) == UInt8(ascii: "/")
+            guard position == path.count || isEncoded || path[position] == UInt8(ascii: "/") else {
+                position += 1
                 continue
             }
             if isEncoded || isAfterEncoded {
-                let part = path.extracting(start..<place)
+                let part = path.extracting(start..<position)
                 guard part.count > 0, dots(of: part) == 0 else { throw .encodedSlash }
             }
-            guard place < path.count else { return }
-            place += isEncoded ? 3 : 1
-            (start, isAfterEncoded) = (place, isEncoded)
+            guard position < path.count else { return }
+            position += isEncoded ? 3 : 1
+            (start, isAfterEncoded) = (position, isEncoded)
         }
     }
 
     /// Returns a decoded path as a server has it that decodes slashes before it splits; `nil` if it has no ``encodedSlash``.
     package static func splitAtEncodedSlashes(_ path: Span<UInt8>) -> [UInt8]? {
         var split: [UInt8] = []
-        var place = 0
-        while place < path.count {
-            let isEncoded = path.percentEncodedByte(at: place) == UInt8(ascii: "/")
-            split.append(isEncoded ? UInt8(ascii: "/") : path[place])
-            place += isEncoded ? 3 : 1
+        var position = 0
+        while position < path.count {
+            let isEncoded = path.percentEncodedByte(at: position) == UInt8(ascii: "/")
+            split.append(isEncoded ? UInt8(ascii: "/") : path[position])
+            position += isEncoded ? 3 : 1
         }
         return split.count == path.count ? nil : split
     }
@@ -111,7 +111,7 @@ package enum URIPath {
     package static func resolve(_ path: Span<UInt8>) throws(Fault) -> [UInt8] {
         var resolved: [UInt8] = []
         resolved.reserveCapacity(path.count)
-        try append(path, to: &resolved, from: 0, .request)
+        try append(path, to: &resolved, from: 0, reading: .request)
         return resolved
     }
 
@@ -133,7 +133,7 @@ package enum URIPath {
         _ path: Span<UInt8>,
         to output: inout [UInt8],
         from root: Int,
-        _ reading: Reading
+        reading: Reading
     ) throws(Fault) {
         var start = path.count > 0 && path[0] == UInt8(ascii: "/") ? 1 : 0
         while true {
@@ -161,12 +161,12 @@ package enum URIPath {
     package static func dots(of segment: Span<UInt8>) -> Int {
         // An encoded dot has three bytes.
         guard segment.count <= 6 else { return 0 }
-        var (dots, place) = (0, 0)
-        while place < segment.count {
-            if segment[place] == UInt8(ascii: ".") {
-                place += 1
-            } else if segment.percentEncodedByte(at: place) == UInt8(ascii: ".") {
-                place += 3
+        var (dots, position) = (0, 0)
+        while position < segment.count {
+            if segment[position] == UInt8(ascii: ".") {
+                position += 1
+            } else if segment.percentEncodedByte(at: position) == UInt8(ascii: ".") {
+                position += 3
             } else {
                 return 0
             }

@@ -46,20 +46,20 @@ package final class DecisionWindow: DecisionObserver {
     /// The counts of one second.
     struct Second: Sendable {
         /// The second, in Unix seconds; 0 for none.
-        package fileprivate(set) var start: Int64 = 0
-        package fileprivate(set) var allowed = 0
-        package fileprivate(set) var refused = 0
+        fileprivate(set) var start: Int64 = 0
+        fileprivate(set) var allowed = 0
+        fileprivate(set) var refused = 0
         fileprivate var latencies = Latencies()
 
         /// The latency that a share of the decisions did not exceed, in microseconds; `nil` without decisions.
-        package func latency(below share: Double) -> Int? { latencies.limit(below: share) }
+        func latency(below share: Double) -> Int? { latencies.limit(below: share) }
     }
 
     private struct State {
-        package var rows: [Row] = []
+        var rows: [Row] = []
         /// The number of decisions so far, which is the number of the newest one.
-        package var count: UInt64 = 0
-        package var seconds = [Second](repeating: Second(), count: DecisionWindow.seconds)
+        var count: UInt64 = 0
+        var seconds = [Second](repeating: Second(), count: DecisionWindow.seconds)
     }
 
     package func observe(_ event: DecisionEvent) {
@@ -92,14 +92,14 @@ package final class DecisionWindow: DecisionObserver {
                 state.rows[Int((state.count - 1) % UInt64(Self.capacity))] = row
             }
             let start = event.time.millisecondsSince1970 / 1000
-            let place = Int(start % Int64(Self.seconds))
-            guard place >= 0, state.seconds[place].start <= start else { return }
-            if state.seconds[place].start < start {
-                state.seconds[place] = Second()
-                state.seconds[place].start = start
+            let index = Int(start % Int64(Self.seconds))
+            guard index >= 0, state.seconds[index].start <= start else { return }
+            if state.seconds[index].start < start {
+                state.seconds[index] = Second()
+                state.seconds[index].start = start
             }
-            if decision == "allow" { state.seconds[place].allowed += 1 } else { state.seconds[place].refused += 1 }
-            state.seconds[place].latencies.add(latency)
+            if decision == "allow" { state.seconds[index].allowed += 1 } else { state.seconds[index].refused += 1 }
+            state.seconds[index].latencies.add(latency)
         }
     }
 
@@ -115,11 +115,11 @@ package final class DecisionWindow: DecisionObserver {
         package var source = ""
 
         fileprivate func matches(_ row: Row) -> Bool {
-            (code.isEmpty || row.code == code) && Self.has(row.target, target) && Self.has(row.mvpd, mvpd)
-                && Self.has(row.source, source)
+            (code.isEmpty || row.code == code) && Self.has(row.target, part: target) && Self.has(row.mvpd, part: mvpd)
+                && Self.has(row.source, part: source)
         }
 
-        private static func has(_ text: String?, _ part: String) -> Bool {
+        private static func has(_ text: String?, part: String) -> Bool {
             part.isEmpty || text.map { $0.utf8.contains(part.utf8) } ?? false
         }
     }
@@ -171,7 +171,7 @@ private struct Latencies: Sendable {
 
     private static let steps = 42
 
-    package mutating func add(_ microseconds: Int64) {
+    mutating func add(_ microseconds: Int64) {
         let value = UInt64(max(microseconds, 1))
         let power = 63 - value.leadingZeroBitCount
         let half = power == 0 ? 0 : Int(value >> UInt64(power - 1)) & 1
@@ -180,7 +180,7 @@ private struct Latencies: Sendable {
     }
 
     /// The upper end of the step in which a share of the values ends.
-    package func limit(below share: Double) -> Int? {
+    func limit(below share: Double) -> Int? {
         guard total > 0 else { return nil }
         var missing = Int((Double(total) * share).rounded(.up))
         for (step, count) in counts.enumerated() {

@@ -21,9 +21,9 @@ extension OperatorPage {
             <label><span>Host (for entries that name hosts)</span><input name="host" value="\(host)"></label>
             <button>Look up</button>
             </form>
-            \(target.isEmpty ? nil : result(Self.target(target), host, visit))
+            \(target.isEmpty ? nil : result(for: Self.target(target), host: host, in: visit))
             """
-        return .page("Catalogue", content, caller: visit.caller.name, at: "/ui/catalogue")
+        return .page("Catalogue", content: content, caller: visit.caller.name, at: "/ui/catalogue")
     }
 
     /// Reads a path or a media id.
@@ -31,7 +31,7 @@ extension OperatorPage {
         text.utf8.first == UInt8(ascii: "/") ? .path(text[...]) : .media(text)
     }
 
-    private func result(_ target: PlaybackRequest.Target, _ host: String, _ visit: Visit) -> HTML {
+    private func result(for target: PlaybackRequest.Target, host: String, in visit: Visit) -> HTML {
         let name = host.isEmpty ? nil : HostName(host[...])?.text
         switch visit.snapshot.gate.catalogue.find(target, host: name) {
         case .entry(let entry): return Self.table(Self.facts(entry))

@@ -16,7 +16,7 @@ internal import RequestTargets
 // The inspection of a media token or a grant: each check, and what became of it. Nothing is consumed, kept, logged or counted.
 
 extension OperatorPage {
-    func inspectionForm(_ visit: Visit, _ form: FormParameters? = nil, _ result: HTML? = nil) -> APIAnswer {
+    func inspectionForm(_ visit: Visit, form: FormParameters? = nil, result: HTML? = nil) -> APIAnswer {
         // The token itself is not sent back.
         let content: HTML = """
             \(result)
@@ -33,7 +33,7 @@ extension OperatorPage {
             </form>
             <p class="hint">Nothing is consumed, kept or logged.</p>
             """
-        return .page("Inspect", content, caller: visit.caller.name, at: "/ui/inspect")
+        return .page("Inspect", content: content, caller: visit.caller.name, at: "/ui/inspect")
     }
 
     func inspect(_ visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
@@ -43,14 +43,14 @@ extension OperatorPage {
         token.makeContiguousUTF8()
         let target = try form.required("target")
         if let uri = RequestURI(url: target[...]) {
-            let result = try grant(token, uri, form.optional("client"), visit)
-            return .now(inspectionForm(visit, form, result))
+            let result = try grant(token, for: uri, client: form.optional("client"), in: visit)
+            return .now(inspectionForm(visit, form: form, result: result))
         }
         let host = form.optional("host")
         let text = token
         let pending = PendingAnswer.task {
-            let result = await mediaToken(text, Self.target(target), host.isEmpty ? nil : host, visit)
-            return inspectionForm(visit, form, result)
+            let result = await mediaToken(text, for: Self.target(target), host: host.isEmpty ? nil : host, in: visit)
+            return inspectionForm(visit, form: form, result: result)
         }
         return .later(pending)
     }
@@ -59,9 +59,9 @@ extension OperatorPage {
 
     private func mediaToken(
         _ token: String,
-        _ target: PlaybackRequest.Target,
-        _ host: String?,
-        _ visit: Visit
+        for target: PlaybackRequest.Target,
+        host: String?,
+        in visit: Visit
     ) async -> HTML {
         let gate = Self.silent(visit.snapshot.gate)
         let name = host.flatMap { HostName($0[...])?.text }
@@ -108,8 +108,8 @@ extension OperatorPage {
         let name = "policies and revocations"
         let result: Result = decision.map { $0.code == nil ? .passed : .failed } ?? .skipped
         return [
-            row(name, result, decision?.code?.rawValue ?? ""),
-            row("not used before", .skipped, "only a playback can tell, by consuming the token"),
+            row(name, result: result, details: decision?.code?.rawValue ?? ""),
+            row("not used before", result: .skipped, details: "only a playback can tell, by consuming the token"),
         ]
     }
 
@@ -119,7 +119,7 @@ extension OperatorPage {
         case skipped = "not done"
     }
 
-    private static func row(_ check: String, _ result: Result, _ details: String) -> HTML {
+    private static func row(_ check: String, result: Result, details: String) -> HTML {
         let kind = result == .skipped ? "skipped" : result.rawValue
         return "<tr><th>\(check)</th><td class=\"\(kind)\">\(result.rawValue)</td><td>\(details)</td></tr>"
     }
@@ -128,10 +128,16 @@ extension OperatorPage {
     private static func steps(_ reason: RefusalReason?) -> [HTML] {
         var hasFailed = false
         return VerificationStep.allCases.map { step in
-            guard reason == nil || !hasFailed else { return row(step.rawValue, .skipped, "") }
-            guard let reason, reason.step == step || reason.step == nil else { return row(step.rawValue, .passed, "") }
+            guard reason == nil || !hasFailed else { return row(step.rawValue, result: .skipped, details: "") }
+            guard let reason, reason.step == step || reason.step == nil else {
+                return row(step.rawValue, result: .passed, details: "")
+            }
             hasFailed = true
-            return row(step.rawValue, .failed, "\(reason.rawValue): \(DenyCode.token(reason).operatorHint)")
+            return row(
+                step.rawValue,
+                result: .failed,
+                details: "\(reason.rawValue): \(DenyCode.token(reason).operatorHint)"
+            )
         }
     }
 
@@ -152,7 +158,7 @@ extension OperatorPage {
 
     // MARK: Grants
 
-    private func grant(_ token: String, _ uri: RequestURI, _ client: String, _ visit: Visit) throws(APIRefusal) -> HTML
+    private func grant(_ token: String, for uri: RequestURI, client: String, in visit: Visit) throws(APIRefusal) -> HTML
     {
         guard let grants = visit.snapshot.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
         var facts = RequestFacts(uri: uri, method: "GET")
@@ -162,7 +168,7 @@ extension OperatorPage {
             }
             facts.clientAddress = address
         }
-        let explained = grants.explain(token.utf8.span, facts, asOf: visit.time, at: visit.time)
+        let explained = grants.explain(token.utf8.span, for: facts, asOf: visit.time, at: visit.time)
         let verdict: HTML =
             switch explained.verdict {
             case .refused(let refusal):

@@ -41,7 +41,7 @@ extension OperatorPage {
             <h2>Trusted keys</h2>
             <table><thead><tr><th>Key</th><th>Valid until</th></tr></thead><tbody>\(keys(visit))</tbody></table>
             """
-        return .page("Decisions", content, caller: visit.caller.name, at: "/ui", script: true)
+        return .page("Decisions", content: content, caller: visit.caller.name, at: "/ui", script: true)
     }
 
     /// What the script of the page asks for each second, with the same filter.
@@ -107,7 +107,7 @@ extension OperatorPage {
             ),
             (
                 "revocations", "Revocations of grants",
-                mirror.map { "\($0.count) known" } ?? "none: the gate issues no grants"
+                revocationCache.map { "\($0.count) known" } ?? "none: the gate issues no grants"
             ),
             ("cache", "Cache of grants", cache ?? "none: the gate issues no grants"),
             ("flight", "In flight", "\(gauges.inFlight.inFlight)"),
@@ -166,9 +166,9 @@ extension Double {
 /// Rates and latencies of the last two minutes, as lines in a field of 119 × 40.
 private struct Plots {
     /// The name and the points of each line, as an SVG has them.
-    package let lines: [(name: String, points: String)]
+    let lines: [(name: String, points: String)]
     /// The present values.
-    package let texts: [(name: String, text: String)]
+    let texts: [(name: String, text: String)]
 
     private static let height = 40.0
 
@@ -179,8 +179,9 @@ private struct Plots {
         let slow = seconds.map { Double($0.latency(below: 0.99) ?? 0) }
         let (rate, latency) = (Self.top(allowed + refused), Self.top(slow))
         lines = [
-            ("line-allowed", Self.points(allowed, rate)), ("line-refused", Self.points(refused, rate)),
-            ("line-usual", Self.points(usual, latency)), ("line-slow", Self.points(slow, latency)),
+            ("line-allowed", Self.points(of: allowed, top: rate)),
+            ("line-refused", Self.points(of: refused, top: rate)),
+            ("line-usual", Self.points(of: usual, top: latency)), ("line-slow", Self.points(of: slow, top: latency)),
         ]
         let last = seconds.last
         let half = last?.latency(below: 0.5).map { "\($0)" } ?? "–"
@@ -195,20 +196,20 @@ private struct Plots {
         [
             figure(
                 "Decisions a second, last two minutes",
-                0,
-                [("line-allowed", "allowed"), ("line-refused", "refused")]
+                index: 0,
+                lines: [("line-allowed", "allowed"), ("line-refused", "refused")]
             ),
-            figure("Latency, last two minutes", 1, [("line-usual", "usual"), ("line-slow", "slow")]),
+            figure("Latency, last two minutes", index: 1, lines: [("line-usual", "usual"), ("line-slow", "slow")]),
         ]
     }
 
-    private func figure(_ title: String, _ place: Int, _ shown: [(name: String, kind: String)]) -> HTML {
-        let drawn = shown.map { name, kind in
+    private func figure(_ title: String, index: Int, lines series: [(name: String, kind: String)]) -> HTML {
+        let drawn = series.map { name, kind in
             let points = lines.first { $0.name == name }?.points ?? ""
             return "<polyline id=\"\(name)\" class=\"\(kind)\" points=\"\(points)\"/>" as HTML
         }
         return """
-            <figure><figcaption>\(title) <output id="\(texts[place].name)">\(texts[place].text)</output></figcaption>
+            <figure><figcaption>\(title) <output id="\(texts[index].name)">\(texts[index].text)</output></figcaption>
             <svg viewBox="0 0 118 40" preserveAspectRatio="none" role="img" aria-label="\(title)">\(drawn)</svg></figure>
             """
     }
@@ -223,9 +224,9 @@ private struct Plots {
         return top
     }
 
-    private static func points(_ values: [Double], _ top: Double) -> String {
+    private static func points(of values: [Double], top: Double) -> String {
         values.enumerated()
-            .map { place, value in "\(place),\(((1 - value / top) * height * 10).rounded() / 10)" }
+            .map { index, value in "\(index),\(((1 - value / top) * height * 10).rounded() / 10)" }
             .joined(separator: " ")
     }
 }

@@ -27,7 +27,7 @@ extension OperatorPage {
             return .now(
                 .page(
                     "Revoke",
-                    "<p>The scope revoke is required, which \(visit.caller.name) does not have.</p>",
+                    content: "<p>The scope revoke is required, which \(visit.caller.name) does not have.</p>",
                     caller: visit.caller.name,
                     at: "/ui/revoke"
                 )
@@ -47,11 +47,11 @@ extension OperatorPage {
             <p class="hint">A revocation ends grants within seconds. You confirm it on the next page.</p>
             \(await list(visit))
             """
-        return .page("Revoke", content, caller: visit.caller.name, at: "/ui/revoke")
+        return .page("Revoke", content: content, caller: visit.caller.name, at: "/ui/revoke")
     }
 
     /// The most revocations on the page.
-    private static let mostShown = 100
+    private static let maximumRows = 100
 
     /// The newest revocations in force, each with a button that lifts it.
     private func list(_ visit: Visit) async -> HTML {
@@ -60,7 +60,7 @@ extension OperatorPage {
             return "<p class=\"fault\" role=\"alert\">The list cannot be read: \(error.message)</p>"
         }
         guard !list.records.isEmpty else { return "<p class=\"hint\">Nothing is revoked.</p>" }
-        let rows = list.records.prefix(Self.mostShown).map { record -> HTML in
+        let rows = list.records.prefix(Self.maximumRows).map { record -> HTML in
             let id = record.key.hexadecimal
             return """
                 <tr><td>\(record.kind?.rawValue ?? "session or mvpd")</td><td>\(record.session?.hexadecimal ?? id)</td>
@@ -69,8 +69,9 @@ extension OperatorPage {
                 """
         }
         let more: HTML? =
-            list.hasMore || list.records.count > Self.mostShown
-            ? "<p class=\"hint\">The newest \("\(Self.mostShown)") are shown; GET /v1/revocations has more.</p>" as HTML
+            list.hasMore || list.records.count > Self.maximumRows
+            ? "<p class=\"hint\">The newest \("\(Self.maximumRows)") are shown; GET /v1/revocations has more.</p>"
+                as HTML
             : nil
         return """
             <h2>In force</h2>
@@ -87,26 +88,28 @@ extension OperatorPage {
         guard let key = SHA256Digest(hexadecimal: id) else {
             throw APIRefusal(.invalidRequest, details: "id: must have 64 hexadecimal digits")
         }
-        return .later(.task { await lift(key, visit) })
+        return .later(.task { await lift(key, in: visit) })
     }
 
-    private func lift(_ key: SHA256Digest, _ visit: Visit) async -> APIAnswer {
-        do throws(APIRefusal) { try await visit.snapshot.gate.lift(key, nil, mirror, at: visit.time) } catch {
-            return refused("Not lifted", error, visit)
+    private func lift(_ key: SHA256Digest, in visit: Visit) async -> APIAnswer {
+        do throws(APIRefusal) {
+            try await visit.snapshot.gate.lift(key, revocation: nil, cache: revocationCache, at: visit.time)
+        } catch {
+            return refusalPage("Not lifted", for: error, in: visit)
         }
         journal.noteLifted(nil, id: key.hexadecimal, by: visit.caller.name)
         return .page(
             "Lifted",
-            "<p role=\"status\">\(key.hexadecimal) is not revoked any more, at all gates within seconds.</p>",
+            content: "<p role=\"status\">\(key.hexadecimal) is not revoked any more, at all gates within seconds.</p>",
             caller: visit.caller.name,
             at: "/ui/revoke"
         )
     }
 
-    private func refused(_ title: String, _ error: APIRefusal, _ visit: Visit) -> APIAnswer {
+    private func refusalPage(_ title: String, for error: APIRefusal, in visit: Visit) -> APIAnswer {
         .page(
             title,
-            "<p class=\"fault\" role=\"alert\">\(error.message) (\(error.code))</p>",
+            content: "<p class=\"fault\" role=\"alert\">\(error.message) (\(error.code))</p>",
             caller: visit.caller.name,
             status: error.status
         )
@@ -124,11 +127,13 @@ extension OperatorPage {
             throw APIRefusal(.invalidRequest, details: error.reason)
         }
         let revocation = try Revocation(body, for: visit.snapshot.gate, at: visit.time)
-        guard form.optional("confirmed") == "yes" else { return .now(confirmation(subject, title, id, visit)) }
-        return .later(.task { await keep(revocation, id, visit) })
+        guard form.optional("confirmed") == "yes" else {
+            return .now(confirmation(of: subject, title: title, id: id, in: visit))
+        }
+        return .later(.task { await record(revocation, id: id, in: visit) })
     }
 
-    private func confirmation(_ subject: String, _ title: String, _ id: String, _ visit: Visit) -> APIAnswer {
+    private func confirmation(of subject: String, title: String, id: String, in visit: Visit) -> APIAnswer {
         let content: HTML = """
             <p>\(title)</p>
             <p><strong>\(id)</strong></p>
@@ -140,17 +145,18 @@ extension OperatorPage {
             <a href="/ui/revoke">Do not revoke</a>
             </form>
             """
-        return .page("Revoke?", content, caller: visit.caller.name, at: "/ui/revoke")
+        return .page("Revoke?", content: content, caller: visit.caller.name, at: "/ui/revoke")
     }
 
-    private func keep(_ revocation: Revocation, _ id: String, _ visit: Visit) async -> APIAnswer {
+    private func record(_ revocation: Revocation, id: String, in visit: Visit) async -> APIAnswer {
         do throws(APIRefusal) {
-            try await visit.snapshot.gate.keep(revocation, mirror, at: visit.time)
-        } catch { return refused("Not revoked", error, visit) }
+            try await visit.snapshot.gate.record(revocation, cache: revocationCache, at: visit.time)
+        } catch { return refusalPage("Not revoked", for: error, in: visit) }
         journal.noteRevoked(revocation, by: visit.caller.name)
         return .page(
             "Revoked",
-            "<p role=\"status\">\(id) is revoked until \(revocation.expires.iso8601), in the store \(visit.snapshot.gate.store.name).</p>",
+            content:
+                "<p role=\"status\">\(id) is revoked until \(revocation.expires.iso8601), in the store \(visit.snapshot.gate.store.name).</p>",
             caller: visit.caller.name,
             at: "/ui/revoke",
             status: .created

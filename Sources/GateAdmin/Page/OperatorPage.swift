@@ -17,12 +17,12 @@ package import Telemetry
 /// All of it is for callers of `admin.keys` and `admin.clientCertificates`, with the scope `read`, and `revoke` for what changes
 /// something. A browser signs in with a key, and has a session cookie then, or shows its certificate. ``AdminGuard`` comes first.
 package struct OperatorPage: Sendable {
-    package let live: LiveGate
+    package let live: CurrentGate
     package let window: DecisionWindow
     package let sessions = OperatorSessions()
     package let gauges: ServiceGauges
     package let state: Readiness
-    package let mirror: RevocationMirror?
+    package let revocationCache: RevocationCache?
     /// True if the listener has TLS, so that cookies need it.
     package let isSecure: Bool
     package let journal: RevocationJournal
@@ -30,11 +30,11 @@ package struct OperatorPage: Sendable {
 
     /// Creates a value of its members.
     package init(
-        live: LiveGate,
+        live: CurrentGate,
         window: DecisionWindow,
         gauges: ServiceGauges,
         state: Readiness,
-        mirror: RevocationMirror?,
+        revocationCache: RevocationCache?,
         isSecure: Bool,
         journal: RevocationJournal,
         clock: @escaping @Sendable () -> Timestamp
@@ -43,7 +43,7 @@ package struct OperatorPage: Sendable {
         self.window = window
         self.gauges = gauges
         self.state = state
-        self.mirror = mirror
+        self.revocationCache = revocationCache
         self.isSecure = isSecure
         self.journal = journal
         self.clock = clock
@@ -58,7 +58,7 @@ package struct OperatorPage: Sendable {
         package let caller: Caller
         /// The parameters of the query, or of the form that was sent.
         package let parameters: Result<FormParameters, APIRefusal>
-        package let snapshot: LiveGate.Snapshot
+        package let snapshot: CurrentGate.Snapshot
         package let time: Timestamp
 
         var mayRevoke: Bool { caller.scopes.contains(.revoke) }
@@ -79,7 +79,7 @@ package struct OperatorPage: Sendable {
     }
 
     /// Returns the caller by its bearer key, its certificate or its session; `nil` if there is none that is known.
-    package func caller(of request: HTTPRequest, _ snapshot: LiveGate.Snapshot) -> Caller? {
+    package func caller(of request: HTTPRequest, _ snapshot: CurrentGate.Snapshot) -> Caller? {
         let known = CallerAuthentication(callers: snapshot.configuration.adminCallers)
         if let session = session(of: request), let credential = sessions.credential(of: session, at: clock()) {
             return known.caller(with: credential)
@@ -98,12 +98,13 @@ package struct OperatorPage: Sendable {
 
     // MARK: Requests
 
-    package func answer(_ request: HTTPRequest) -> HTTPReply<APIAnswer> {
+    package func reply(to request: HTTPRequest) -> HTTPReply<APIAnswer> {
         let isRead = request.head.method == .GET || request.head.method == .HEAD
         switch request.path {
-        case "/ui/page.css" where isRead: return .now(.file(PackageResources.operator_css, "text/css; charset=utf-8"))
+        case "/ui/page.css" where isRead:
+            return .now(.file(PackageResources.operator_css, type: "text/css; charset=utf-8"))
         case "/ui/page.js" where isRead:
-            return .now(.file(PackageResources.operator_js, "text/javascript; charset=utf-8"))
+            return .now(.file(PackageResources.operator_js, type: "text/javascript; charset=utf-8"))
         case "/ui/sign-in" where isRead: return .now(signInPage())
         case "/ui/session" where request.head.method == .POST: return .now(signIn(request))
         default: break
@@ -112,7 +113,11 @@ package struct OperatorPage: Sendable {
         guard let caller = caller(of: request, snapshot) else { return .now(Self.strange(request)) }
         guard caller.scopes.contains(.read) else {
             return .now(
-                .page("Not permitted", "<p class=\"fault\">The scope read is required.</p>", status: .forbidden)
+                .page(
+                    "Not permitted",
+                    content: "<p class=\"fault\">The scope read is required.</p>",
+                    status: .forbidden
+                )
             )
         }
         // A reload may have brought the first caller.
@@ -120,11 +125,11 @@ package struct OperatorPage: Sendable {
         let parameters = Result { () throws(APIRefusal) in try FormParameters(request) }
         let visit = Visit(caller: caller, parameters: parameters, snapshot: snapshot, time: clock())
         do throws(APIRefusal) {
-            return try isRead ? look(request.path, visit) : act(request, visit)
+            return try isRead ? look(at: request.path, in: visit) : act(on: request, in: visit)
         } catch { return .now(Self.fault(error)) }
     }
 
-    private func look(_ path: Substring, _ visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
+    private func look(at path: Substring, in visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
         switch path {
         case "/ui": .later(.task { await livePage(visit) })
         case "/ui/state": .later(.task { await liveState(visit) })
@@ -135,7 +140,7 @@ package struct OperatorPage: Sendable {
         }
     }
 
-    private func act(_ request: HTTPRequest, _ visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
+    private func act(on request: HTTPRequest, in visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
         guard request.head.method == .POST else { throw APIRefusal(.methodNotAllowed, allow: "GET, HEAD, POST") }
         switch request.path {
         case "/ui/sign-out": return .now(signOut(request))
@@ -170,7 +175,8 @@ package struct OperatorPage: Sendable {
         let details = refusal.details.map { "<p>\($0)</p>" as HTML }
         return .page(
             "Not done",
-            "<p class=\"fault\">\(refusal.message) (\(refusal.code))</p>\(details)<p><a href=\"/ui\">Back to the decisions</a></p>",
+            content:
+                "<p class=\"fault\">\(refusal.message) (\(refusal.code))</p>\(details)<p><a href=\"/ui\">Back to the decisions</a></p>",
             status: refusal.status
         )
     }
@@ -190,7 +196,7 @@ package struct OperatorPage: Sendable {
             <p>There is no key yet: run <code>playgate keys api NAME --scope read --scope revoke</code>, and add what it prints
             below <code>admin.keys</code> of the gate's configuration.</p>
             """
-        return .page("Sign in", "\(fault)\(hasCallers ? form : advice)", status: status)
+        return .page("Sign in", content: "\(fault)\(hasCallers ? form : advice)", status: status)
     }
 
     package func signIn(_ request: HTTPRequest) -> APIAnswer {
@@ -200,18 +206,18 @@ package struct OperatorPage: Sendable {
         }
         var answer = APIAnswer.redirect("/ui")
         let name = sessions.begin(caller.credential, at: clock())
-        answer.more.append(("Set-Cookie", cookie(name, OperatorSessions.life)))
+        answer.more.append(("Set-Cookie", cookie(name, life: OperatorSessions.life)))
         return answer
     }
 
     private func signOut(_ request: HTTPRequest) -> APIAnswer {
         if let session = session(of: request) { sessions.end(session) }
         var answer = APIAnswer.redirect("/ui/sign-in")
-        answer.more.append(("Set-Cookie", cookie("", .zero)))
+        answer.more.append(("Set-Cookie", cookie("", life: .zero)))
         return answer
     }
 
-    private func cookie(_ value: String, _ life: Duration) -> String {
+    private func cookie(_ value: String, life: Duration) -> String {
         let age = life.milliseconds / 1000
         return
             "\(Self.cookie)=\(value); Path=/ui; Max-Age=\(age); HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
@@ -233,7 +239,7 @@ extension APIAnswer {
     ///   - path: The page in the navigation.
     package static func page(
         _ title: String,
-        _ content: HTML,
+        content: HTML,
         caller: String? = nil,
         at path: String = "",
         script: Bool = false,
@@ -249,7 +255,7 @@ extension APIAnswer {
             <link rel="stylesheet" href="/ui/page.css">
             </head>
             <body>
-            \(caller.map { header($0, path) })
+            \(caller.map { header(for: $0, at: path) })
             <main>
             <h1>\(title)</h1>
             \(content)
@@ -259,10 +265,10 @@ extension APIAnswer {
             </html>
 
             """
-        return file([UInt8](page.source.utf8), "text/html; charset=utf-8", status: status)
+        return file([UInt8](page.source.utf8), type: "text/html; charset=utf-8", status: status)
     }
 
-    private static func header(_ caller: String, _ path: String) -> HTML {
+    private static func header(for caller: String, at path: String) -> HTML {
         let pages = [
             ("/ui", "Decisions"), ("/ui/catalogue", "Catalogue"), ("/ui/inspect", "Inspect"), ("/ui/revoke", "Revoke"),
         ]
@@ -277,7 +283,7 @@ extension APIAnswer {
             """
     }
 
-    package static func file(_ bytes: [UInt8], _ type: StaticString, status: HTTPResponseStatus = .ok) -> APIAnswer {
+    package static func file(_ bytes: [UInt8], type: StaticString, status: HTTPResponseStatus = .ok) -> APIAnswer {
         var answer = APIAnswer(bytes, type: type, status: status)
         answer.more = [
             ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"),

@@ -13,8 +13,8 @@ internal import Synchronization
 /// the process, or when its key leaves the configuration.
 package final class OperatorSessions: Sendable {
     private struct Session {
-        package let credential: Caller.Credential
-        package let end: Timestamp
+        let credential: Caller.Credential
+        let end: Timestamp
     }
 
     private let sessions = Mutex<[[UInt8]: Session]>([:])

@@ -151,7 +151,7 @@
             message.headers.add(name: "User-Agent", value: "Playgate")
             if let tag = request.entityTag { message.headers.add(name: "If-None-Match", value: tag) }
             let response = try await client.execute(message, deadline: .distantFuture)
-            let headers = response.headers.map { KeySetResponse.Header($0.name, $0.value) }
+            let headers = response.headers.map { KeySetResponse.Header(name: $0.name, value: $0.value) }
             var answer = KeySetResponse(status: Int(response.status.code), headers: headers)
             guard answer.status == 200 else { return answer }
             for try await part in response.body {

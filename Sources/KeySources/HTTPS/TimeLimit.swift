@@ -10,7 +10,7 @@ internal import Synchronization
 func withTimeLimit<Value: Sendable>(
     _ limit: Duration,
     sleep: @escaping @Sendable (Duration) async -> Void,
-    _ body: @escaping @Sendable () async -> Value
+    body: @escaping @Sendable () async -> Value
 ) async -> Value? {
     let first = FirstValue<Value>()
     let work = Task { first.give(await body()) }

@@ -13,11 +13,11 @@ enum Freshness {
 
     /// Returns the freshness in milliseconds.
     static func milliseconds(_ response: KeySetResponse) -> Int64 {
-        guard let stated = stated(response) else { return usual }
-        return min(max(stated, bounds.lowerBound), bounds.upperBound)
+        guard let reported = reported(response) else { return usual }
+        return min(max(reported, bounds.lowerBound), bounds.upperBound)
     }
 
-    private static func stated(_ response: KeySetResponse) -> Int64? {
+    private static func reported(_ response: KeySetResponse) -> Int64? {
         var ages: [Int64] = []
         for directive in response.values("cache-control").flatMap({ $0.split(separator: ",") }) {
             let parts = directive.split(separator: "=", maxSplits: 1).map { part in

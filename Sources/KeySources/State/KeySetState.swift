@@ -93,7 +93,7 @@ public struct KeySetState: Sendable {
         fault = nil
         do throws(KeySetFault) {
             let response = try answer.get()
-            let isNew = try take(response)
+            let isNew = try apply(response)
             confirmed = now
             failures = 0
             let share = KeySetRules.refresh * (1 + KeySetRules.spread * min(max(spread, -1), 1))
@@ -136,9 +136,9 @@ public struct KeySetState: Sendable {
         notice(now)
         guard confirmed == nil, copy.confirmed <= now,
             now < copy.confirmed.advanced(byMilliseconds: rules.maximumStale.milliseconds),
-            let reading = try? Self.read(copy.bytes, notation, binding)
+            let reading = try? Self.read(copy.bytes, as: notation, binding: binding)
         else { return false }
-        put(reading, copy.bytes, copy.entityTag)
+        adopt(reading, bytes: copy.bytes, entityTag: copy.entityTag)
         confirmed = copy.confirmed
         return true
     }
@@ -162,7 +162,7 @@ public struct KeySetState: Sendable {
     }
 
     /// Takes an answer. Returns false for a confirmation without a body.
-    private mutating func take(_ response: KeySetResponse) throws(KeySetFault) -> Bool {
+    private mutating func apply(_ response: KeySetResponse) throws(KeySetFault) -> Bool {
         switch response.status {
         case 304:
             guard entityTag != nil, confirmed != nil else { throw .statusRefused }
@@ -175,19 +175,19 @@ public struct KeySetState: Sendable {
             response.values("content-encoding").allSatisfy({ $0.lowercased() == "identity" })
         else { throw .contentTypeRefused }
         let reading: KeySetReading
-        do throws(KeySetError) { reading = try Self.read(response.body, notation, binding) } catch {
+        do throws(KeySetError) { reading = try Self.read(response.body, as: notation, binding: binding) } catch {
             fault = error.reason
             throw KeySetFault(error.code)
         }
         if response.body == bytes, !keys.isEmpty {
             entityTag = response.entityTag
         } else {
-            put(reading, response.body, response.entityTag)
+            adopt(reading, bytes: response.body, entityTag: response.entityTag)
         }
         return true
     }
 
-    private mutating func put(_ reading: KeySetReading, _ bytes: [UInt8], _ entityTag: String?) {
+    private mutating func adopt(_ reading: KeySetReading, bytes: [UInt8], entityTag: String?) {
         keys = reading.keys
         skipped = reading.skipped
         self.bytes = bytes
@@ -206,8 +206,8 @@ public struct KeySetState: Sendable {
 
     private static func read(
         _ bytes: [UInt8],
-        _ notation: KeySetNotation,
-        _ binding: KeyBinding
+        as notation: KeySetNotation,
+        binding: KeyBinding
     ) throws(KeySetError) -> KeySetReading {
         switch notation {
         case .jwkSet: try KeySetReading(jwkSet: bytes, source: .published, binding: binding)

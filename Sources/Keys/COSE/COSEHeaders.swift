@@ -38,7 +38,7 @@ struct COSEHeaders {
     }
 
     /// Reads the protected header, the content of a byte string at `range` of `bytes`.
-    mutating func readProtected(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(CBORFault) {
+    mutating func readProtected(from bytes: Span<UInt8>, at range: Range<Int>) throws(CBORFault) {
         guard !range.isEmpty else { return }
         protected = range
         var reader = CBORReader(bytes.extracting(range))
@@ -54,27 +54,27 @@ struct COSEHeaders {
 
     /// Reads the unprotected header, the next item of `reader`, which reads `bytes` from `offset` on.
     mutating func readUnprotected(
-        _ reader: inout CBORReader,
-        _ bytes: Span<UInt8>,
+        from reader: inout CBORReader,
+        in bytes: Span<UInt8>,
         offset: Int
     ) throws(CBORFault) {
         for _ in 0..<(try reader.readMap()) {
             let start = reader.position + offset
             let label = try reader.next()
             // RFC 9052 §3: a label in both headers makes them malformed.
-            guard try !protectedHas(start..<(reader.position + offset), bytes) else { throw .duplicateKey }
+            guard try !protectedHas(start..<(reader.position + offset), in: bytes) else { throw .duplicateKey }
             try readValue(of: label, &reader, offset: offset, isProtected: false)
         }
     }
 
     /// True if the protected header has the encoded `label`.
-    private func protectedHas(_ label: Range<Int>, _ bytes: Span<UInt8>) throws(CBORFault) -> Bool {
+    private func protectedHas(_ label: Range<Int>, in bytes: Span<UInt8>) throws(CBORFault) -> Bool {
         guard !isProtectedEmpty else { return false }
         var reader = CBORReader(bytes.extracting(protected))
         for _ in 0..<(try reader.readMap()) {
             let own = try reader.skip()
-            let place = own.lowerBound + protected.lowerBound
-            if own.count == label.count, bytes.repeats(label, at: place) { return true }
+            let start = own.lowerBound + protected.lowerBound
+            if own.count == label.count, bytes.repeats(label, at: start) { return true }
             try reader.skip()
         }
         return false

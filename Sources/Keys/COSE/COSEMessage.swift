@@ -42,7 +42,7 @@ public struct COSEMessage: Sendable {
         guard bytes.count <= COSEText.maximumBytes else { return .failure(.tooLarge) }
         var headers = COSEHeaders()
         do throws(CBORFault) {
-            return try parse(bytes, &headers)
+            return try parse(bytes, into: &headers)
         } catch {
             return .failure(headers.refusal ?? .malformed)
         }
@@ -50,7 +50,7 @@ public struct COSEMessage: Sendable {
 
     private static func parse(
         _ bytes: Span<UInt8>,
-        _ headers: inout COSEHeaders
+        into headers: inout COSEHeaders
     ) throws(CBORFault) -> Result<COSEMessage, COSERefusal> {
         var tags = CBORReader(bytes, limits: .envelope)
         let tag = try outerTag(&tags)
@@ -66,8 +66,8 @@ public struct COSEMessage: Sendable {
         var start = reader.position
         let protected = moved(try reader.readBytes())
         let protectedItem = moved(start..<reader.position)
-        try headers.readProtected(bytes, protected)
-        try headers.readUnprotected(&reader, bytes, offset: offset)
+        try headers.readProtected(from: bytes, at: protected)
+        try headers.readUnprotected(from: &reader, in: bytes, offset: offset)
         start = reader.position
         let payload = moved(try reader.readBytes())
         let payloadItem = moved(start..<reader.position)

@@ -24,18 +24,20 @@ extension TokenKey {
     /// - Throws: ``KeySetError`` with code ``KeySetError/Code/unusableKey`` if the key may not or cannot sign, or COSE has
     ///   no identifier for its algorithm.
     public func signCOSE(_ payload: [UInt8], form: COSEForm = COSEForm()) throws(KeySetError) -> [UInt8] {
-        guard operations.contains(.sign) else { throw KeySetError(.unusableKey, "the key is not one for signing") }
-        let prefix = form.hasUnprotectedKeyID ? COSEPrefix(algorithm, id, isUnprotected: true) : prefix
-        guard let prefix else { throw KeySetError(.unusableKey, "COSE has no algorithm for the key") }
+        guard operations.contains(.sign) else {
+            throw KeySetError(.unusableKey, reason: "the key is not one for signing")
+        }
+        let prefix = form.hasUnprotectedKeyID ? COSEPrefix(algorithm: algorithm, id: id, isUnprotected: true) : prefix
+        guard let prefix else { throw KeySetError(.unusableKey, reason: "COSE has no algorithm for the key") }
         var writer = CBORWriter(capacity: prefix.bytes.count + payload.count + signatureSize + 8)
         writer.write(encoded: prefix.bytes.span)
         writer.write(payload)
         let unsigned = try writer.finishedEnvelope()
         let signature = try signature(
-            prefix.kind,
-            unsigned.span.extracting(prefix.protectedItem),
-            unsigned.span.extracting(prefix.bytes.count..<unsigned.count),
-            form
+            kind: prefix.kind,
+            protectedItem: unsigned.span.extracting(prefix.protectedItem),
+            payloadItem: unsigned.span.extracting(prefix.bytes.count..<unsigned.count),
+            form: form
         )
         var whole = CBORWriter(continuing: unsigned)
         whole.write(signature)
@@ -43,28 +45,30 @@ extension TokenKey {
     }
 
     private func signature(
-        _ kind: COSEMessage.Kind,
-        _ protectedItem: Span<UInt8>,
-        _ payloadItem: Span<UInt8>,
-        _ form: COSEForm
+        kind: COSEMessage.Kind,
+        protectedItem: Span<UInt8>,
+        payloadItem: Span<UInt8>,
+        form: COSEForm
     ) throws(KeySetError) -> [UInt8] {
         let start = COSEStructure.start(kind)
         let none: [1 of UInt8] = [0x40]
         let pieces = MessagePieces(
-            start.bytes.span.extracting(first: start.count),
-            protectedItem,
-            none.span,
-            payloadItem
+            first: start.bytes.span.extracting(first: start.count),
+            second: protectedItem,
+            third: none.span,
+            fourth: payloadItem
         )
         switch mechanism {
         case .mac(let key):
-            guard let code = key.code(of: pieces) else { throw KeySetError(.unusableKey, OpenSSLError.drained().text) }
+            guard let code = key.code(of: pieces) else {
+                throw KeySetError(.unusableKey, reason: OpenSSLError.drained().text)
+            }
             return code
         case .signature(_, let maker?):
             do { return try maker.sign(pieces, prefersLowS: form.prefersLowS) } catch {
-                throw KeySetError(.unusableKey, error.text)
+                throw KeySetError(.unusableKey, reason: error.text)
             }
-        case .signature: throw KeySetError(.unusableKey, "the key is not one for signing")
+        case .signature: throw KeySetError(.unusableKey, reason: "the key is not one for signing")
         }
     }
 }
@@ -77,7 +81,7 @@ struct COSEPrefix: Sendable {
     let protectedItem: Range<Int>
 
     /// Makes the beginning; `nil` if COSE has no identifier for the algorithm.
-    init?(_ algorithm: KeyAlgorithm, _ id: KeyID?, isUnprotected: Bool) {
+    init?(algorithm: KeyAlgorithm, id: KeyID?, isUnprotected: Bool) {
         guard let identifier = algorithm.coseIdentifier else { return nil }
         kind = algorithm.isMAC ? .mac0 : .sign1
         var protected = CBORWriter(capacity: 72)
@@ -104,7 +108,7 @@ struct COSEPrefix: Sendable {
 extension CBORWriter {
     fileprivate consuming func finishedEnvelope() throws(KeySetError) -> [UInt8] {
         do throws(CBORFault) { return try finish() } catch {
-            throw KeySetError(.unusableKey, "the envelope cannot be written")
+            throw KeySetError(.unusableKey, reason: "the envelope cannot be written")
         }
     }
 }

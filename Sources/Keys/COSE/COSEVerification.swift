@@ -61,14 +61,14 @@ extension KeySet {
         do throws(COSERefusal) {
             let isShort = message.isShortMAC
             let found = try candidates(
-                for: try query(message, in: bytes, format, isShort),
+                for: try query(for: message, in: bytes, format: format, isShort: isShort),
                 at: now,
                 limit: maximumAttempts,
                 issuer: issuer
             )
             var hasRightSize = false
-            for place in 0..<found.count {
-                let key = keys[found.places[place]]
+            for index in 0..<found.count {
+                let key = keys[found.indices[index]]
                 guard message.signature.count == (isShort ? 8 : key.signatureSize) else { continue }
                 hasRightSize = true
                 if key.isSigner(of: message, in: bytes) { return .verified(key, payload: message.payload) }
@@ -79,10 +79,10 @@ extension KeySet {
 
     @_lifetime(copy bytes)
     private func query(
-        _ message: COSEMessage,
+        for message: COSEMessage,
         in bytes: Span<UInt8>,
-        _ format: TokenFormat,
-        _ isShort: Bool
+        format: TokenFormat,
+        isShort: Bool
     ) throws(COSERefusal) -> Query {
         let isMAC = message.kind == .mac0
         var algorithm: KeyAlgorithm?
@@ -113,19 +113,19 @@ extension COSEMessage {
     ///
     /// - Parameter omitsEmptyMap: True to write a protected header of no entries as no bytes.
     fileprivate func withAuthenticated(
-        _ bytes: Span<UInt8>,
+        in bytes: Span<UInt8>,
         omitsEmptyMap: Bool,
-        _ body: (MessagePieces) -> Bool
+        body: (MessagePieces) -> Bool
     ) -> Bool {
         let start = COSEStructure.start(kind)
         let none: [1 of UInt8] = [0x40]
         let protected = omitsEmptyMap ? none.span : bytes.extracting(protectedItem)
         return body(
             MessagePieces(
-                start.bytes.span.extracting(first: start.count),
-                protected,
-                none.span,
-                bytes.extracting(payloadItem)
+                first: start.bytes.span.extracting(first: start.count),
+                second: protected,
+                third: none.span,
+                fourth: bytes.extracting(payloadItem)
             )
         )
     }
@@ -162,7 +162,7 @@ extension TokenKey {
     }
 
     private func isSigner(of message: COSEMessage, in bytes: Span<UInt8>, omitsEmptyMap: Bool) -> Bool {
-        message.withAuthenticated(bytes, omitsEmptyMap: omitsEmptyMap) { pieces in
+        message.withAuthenticated(in: bytes, omitsEmptyMap: omitsEmptyMap) { pieces in
             let signature = bytes.extracting(message.signature)
             switch mechanism {
             case .mac(let key):

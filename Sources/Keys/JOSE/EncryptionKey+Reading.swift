@@ -10,20 +10,23 @@ extension EncryptionKey {
     /// - Throws: ``KeySetError``: ``KeySetError/Code/noUsableKey`` if none is left.
     public static func read(jwkSet bytes: [UInt8]) throws(KeySetError) -> [EncryptionKey] {
         guard bytes.count <= KeySetReading.maximumSize else {
-            throw KeySetError(.tooLarge, "the key set has more than \(KeySetReading.maximumSize) bytes")
+            throw KeySetError(.tooLarge, reason: "the key set has more than \(KeySetReading.maximumSize) bytes")
         }
         let limits = JSONLimits(depth: 6, members: 64, elements: 256)
         let json: JSON
         do throws(JSONFault) { json = try JSONReader.read(bytes.span, limits: limits) } catch {
-            throw KeySetError(.malformed, "the key set is not strict JSON")
+            throw KeySetError(.malformed, reason: "the key set is not strict JSON")
         }
         guard let entries = json["keys"]?.values else {
-            throw KeySetError(.malformed, "the key set has no list \"keys\"")
+            throw KeySetError(.malformed, reason: "the key set has no list \"keys\"")
         }
         let keys = entries.compactMap(key)
-        guard !keys.isEmpty else { throw KeySetError(.noUsableKey, "the set has no key for encryption") }
+        guard !keys.isEmpty else { throw KeySetError(.noUsableKey, reason: "the set has no key for encryption") }
         guard keys.count <= KeySetReading.maximumKeys else {
-            throw KeySetError(.tooManyKeys, "the set has more than \(KeySetReading.maximumKeys) keys for encryption")
+            throw KeySetError(
+                .tooManyKeys,
+                reason: "the set has more than \(KeySetReading.maximumKeys) keys for encryption"
+            )
         }
         return keys
     }

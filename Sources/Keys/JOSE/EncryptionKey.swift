@@ -58,7 +58,10 @@ public final class EncryptionKey: Sendable {
             case .a256kw: 32
             }
         guard secret.count == size else {
-            throw KeySetError(.unusableKey, "the secret has \(secret.count) bytes, not the \(size) of its algorithm")
+            throw KeySetError(
+                .unusableKey,
+                reason: "the secret has \(secret.count) bytes, not the \(size) of its algorithm"
+            )
         }
         (self.secret, self.id, self.algorithm, self.encryption) = (secret, id, algorithm, encryption)
     }
@@ -67,7 +70,7 @@ public final class EncryptionKey: Sendable {
     ///
     /// - Throws: ``KeySetError`` with code ``KeySetError/Code/unusableKey`` if OpenSSL fails, or the identifier is not UTF-8.
     public func encrypt(_ text: [UInt8]) throws(KeySetError) -> String {
-        let failure = KeySetError(.unusableKey, "the text cannot be encrypted")
+        let failure = KeySetError(.unusableKey, reason: "the text cannot be encrypted")
         var members: [JSON.Member] = [
             (name: "alg", value: .string(algorithm.rawValue)), (name: "enc", value: .string(encryption.rawValue)),
         ]
@@ -84,7 +87,7 @@ public final class EncryptionKey: Sendable {
         do {
             nonce = try RandomBytes.make(AuthenticatedCipher.nonceSize)
             if algorithm != .direct { contentKey = try RandomBytes.make(encryption.keySize) }
-        } catch { throw KeySetError(.unusableKey, error.text) }
+        } catch { throw KeySetError(.unusableKey, reason: error.text) }
         if algorithm != .direct {
             guard let result = KeyWrap(secret)?.wrap(contentKey) else { throw failure }
             wrapped = result

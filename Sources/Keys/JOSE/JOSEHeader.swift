@@ -36,7 +36,7 @@ struct JOSEHeader {
     enum Identifier {
         case none
         /// The place in the decoded header.
-        case place(Range<Int>)
+        case range(Range<Int>)
         /// An identifier that is written with escapes.
         case unescaped(KeyID)
         /// An identifier that no key can have.
@@ -79,14 +79,14 @@ struct JOSEHeader {
             guard let index = try reader.index(of: member, in: Name.names) else { continue }
             switch Name.all[index] {
             case .algorithm:
-                if let known = KeyAlgorithm.named(member, bytes) {
+                if let known = KeyAlgorithm.named(by: member, in: bytes) {
                     algorithm = .known(known)
                 } else {
-                    algorithm = .other(try text(member, bytes))
+                    algorithm = .other(try text(of: member, in: bytes))
                 }
-            case .encryption: encryption = try text(member, bytes)
+            case .encryption: encryption = try text(of: member, in: bytes)
             case .type: guard case .string = member.kind else { throw .notJSON }
-            case .keyID: keyID = try identifier(member, bytes)
+            case .keyID: keyID = try identifier(of: member, in: bytes)
             case .critical, .payloadForm, .compression: isUnsupported = true
             }
         }
@@ -104,20 +104,20 @@ struct JOSEHeader {
     }
 
     private func identifier(
-        _ member: JSONMemberReader.Member,
-        _ bytes: Span<UInt8>
+        of member: JSONMemberReader.Member,
+        in bytes: Span<UInt8>
     ) throws(JSONFault) -> Identifier {
         guard case .string(let isEscaped) = member.kind else { throw .notJSON }
         guard isEscaped else {
-            let place = member.value.lowerBound + 1..<member.value.upperBound - 1
-            return 1...KeyID.maximumSize ~= place.count ? .place(place) : .impossible
+            let range = member.value.lowerBound + 1..<member.value.upperBound - 1
+            return 1...KeyID.maximumSize ~= range.count ? .range(range) : .impossible
         }
-        return KeyID(try JSONMemberReader.utf8(bytes, member.value)).map { .unescaped($0) } ?? .impossible
+        return KeyID(try JSONMemberReader.utf8(in: bytes, at: member.value)).map { .unescaped($0) } ?? .impossible
     }
 
-    private func text(_ member: JSONMemberReader.Member, _ bytes: Span<UInt8>) throws(JSONFault) -> String {
+    private func text(of member: JSONMemberReader.Member, in bytes: Span<UInt8>) throws(JSONFault) -> String {
         guard case .string = member.kind else { throw .notJSON }
-        return try JSONMemberReader.text(bytes, member.value)
+        return try JSONMemberReader.text(in: bytes, at: member.value)
     }
 }
 
@@ -131,7 +131,7 @@ extension JOSEHeader {
         let header = try JOSEHeader(decoded: bytes)
         switch header.keyID {
         case .none, .impossible: return (header, nil)
-        case .place(let place): return (header, KeyID([UInt8](copying: bytes.extracting(place))))
+        case .range(let range): return (header, KeyID([UInt8](copying: bytes.extracting(range))))
         case .unescaped(let id): return (header, id)
         }
     }
@@ -142,7 +142,7 @@ extension KeyAlgorithm {
     private static let names = all.map { [UInt8]($0.rawValue.utf8) }
 
     /// Returns the algorithm that a member names; `nil` if it is not one of those that are known, or written with escapes.
-    fileprivate static func named(_ member: JSONMemberReader.Member, _ bytes: Span<UInt8>) -> KeyAlgorithm? {
+    fileprivate static func named(by member: JSONMemberReader.Member, in bytes: Span<UInt8>) -> KeyAlgorithm? {
         guard case .string(isEscaped: false) = member.kind else { return nil }
         let name = bytes.extracting(member.value.lowerBound + 1..<member.value.upperBound - 1)
         for index in names.indices {

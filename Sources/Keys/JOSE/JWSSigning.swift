@@ -30,7 +30,9 @@ extension TokenKey {
     ///
     /// - Throws: ``KeySetError`` with code ``KeySetError/Code/unusableKey`` if the key may not or cannot sign.
     public func signJWS(_ payload: [UInt8], form: JWSForm = JWSForm()) throws(KeySetError) -> String {
-        guard let header = jwsHeader else { throw KeySetError(.unusableKey, "the key's identifier is not UTF-8") }
+        guard let header = jwsHeader else {
+            throw KeySetError(.unusableKey, reason: "the key's identifier is not UTF-8")
+        }
         let message = "\(header).\(Base64.encodeURLSafe(payload))"
         let token = try signedJWS(message)
         return form.omitsHeader ? String(token.dropFirst(header.utf8.count + 1)) : token
@@ -38,16 +40,20 @@ extension TokenKey {
 
     /// Returns the signing input of a JSON Web Signature (RFC 7515 §5.1) with the signature behind it.
     package func signedJWS(_ message: String) throws(KeySetError) -> String {
-        guard operations.contains(.sign) else { throw KeySetError(.unusableKey, "the key is not one for signing") }
+        guard operations.contains(.sign) else {
+            throw KeySetError(.unusableKey, reason: "the key is not one for signing")
+        }
         let pieces = MessagePieces(message.utf8.span)
         let signature: [UInt8]
         switch mechanism {
         case .mac(let key):
-            guard let code = key.code(of: pieces) else { throw KeySetError(.unusableKey, OpenSSLError.drained().text) }
+            guard let code = key.code(of: pieces) else {
+                throw KeySetError(.unusableKey, reason: OpenSSLError.drained().text)
+            }
             signature = code
         case .signature(_, let maker?):
-            do { signature = try maker.sign(pieces) } catch { throw KeySetError(.unusableKey, error.text) }
-        case .signature: throw KeySetError(.unusableKey, "the key is not one for signing")
+            do { signature = try maker.sign(pieces) } catch { throw KeySetError(.unusableKey, reason: error.text) }
+        case .signature: throw KeySetError(.unusableKey, reason: "the key is not one for signing")
         }
         return "\(message).\(Base64.encodeURLSafe(signature))"
     }

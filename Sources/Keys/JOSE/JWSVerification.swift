@@ -45,15 +45,19 @@ extension KeySet {
             let selection = Selection(format: format, issuer: issuer)
             if parts.count == 3 {
                 let parts = Parts(
-                    token.extracting(parts[0]),
-                    token.extracting(parts[1]),
-                    token.extracting(parts[2])
+                    header: token.extracting(parts[0]),
+                    payload: token.extracting(parts[1]),
+                    signature: token.extracting(parts[2])
                 )
-                return try verify(parts, selection, at: now)
+                return try verify(parts, selection: selection, at: now)
             }
             guard parts.count == 2, let header else { throw .malformed }
-            let parts = Parts(header, token.extracting(parts[0]), token.extracting(parts[1]))
-            return try verify(parts, selection, at: now)
+            let parts = Parts(
+                header: header,
+                payload: token.extracting(parts[0]),
+                signature: token.extracting(parts[1])
+            )
+            return try verify(parts, selection: selection, at: now)
         } catch { return .refused(error) }
     }
 
@@ -76,7 +80,7 @@ extension KeySet {
         let signature: Span<UInt8>
 
         @_lifetime(copy header, copy payload, copy signature)
-        init(_ header: Span<UInt8>, _ payload: Span<UInt8>, _ signature: Span<UInt8>) {
+        init(header: Span<UInt8>, payload: Span<UInt8>, signature: Span<UInt8>) {
             self.header = header
             self.payload = payload
             self.signature = signature
@@ -85,24 +89,24 @@ extension KeySet {
 
     private func verify(
         _ parts: borrowing Parts,
-        _ selection: Selection,
+        selection: Selection,
         at now: Timestamp
     ) throws(JOSERefusal) -> JWSVerification {
         // Usual headers are small, and clearing room for the largest takes longer than decoding them.
         guard parts.header.count <= 256 else {
             var buffer: [1056 of UInt8] = .init(repeating: 0)
             var output = buffer.mutableSpan
-            return try verify(parts, decodingInto: &output, selection, at: now)
+            return try verify(parts, decodingInto: &output, selection: selection, at: now)
         }
         var buffer: [224 of UInt8] = .init(repeating: 0)
         var output = buffer.mutableSpan
-        return try verify(parts, decodingInto: &output, selection, at: now)
+        return try verify(parts, decodingInto: &output, selection: selection, at: now)
     }
 
     private func verify(
         _ parts: borrowing Parts,
         decodingInto output: inout MutableSpan<UInt8>,
-        _ selection: Selection,
+        selection: Selection,
         at now: Timestamp
     ) throws(JOSERefusal) -> JWSVerification {
         let count = try JOSEHeader.decode(parts.header, into: &output)
@@ -111,19 +115,21 @@ extension KeySet {
         guard !header.isUnsupported else { throw .claimUnsupported }
         let algorithm = try header.signatureAlgorithm()
         switch header.keyID {
-        case .none: return try verify(parts, algorithm, nil, selection, at: now)
-        case .place(let place): return try verify(parts, algorithm, bytes.extracting(place), selection, at: now)
-        case .unescaped(let id): return try verify(parts, algorithm, id.bytes.span, selection, at: now)
-        case .impossible: return try verify(parts, algorithm, Span(), selection, at: now)
+        case .none: return try verify(parts, algorithm: algorithm, id: nil, selection: selection, at: now)
+        case .range(let range):
+            return try verify(parts, algorithm: algorithm, id: bytes.extracting(range), selection: selection, at: now)
+        case .unescaped(let id):
+            return try verify(parts, algorithm: algorithm, id: id.bytes.span, selection: selection, at: now)
+        case .impossible: return try verify(parts, algorithm: algorithm, id: Span(), selection: selection, at: now)
         }
     }
 
     /// Verifies a token by the keys that an algorithm and an identifier select. No key has an empty identifier.
     private func verify(
         _ parts: borrowing Parts,
-        _ algorithm: KeyAlgorithm,
-        _ id: Span<UInt8>?,
-        _ selection: Selection,
+        algorithm: KeyAlgorithm,
+        id: Span<UInt8>?,
+        selection: Selection,
         at now: Timestamp
     ) throws(JOSERefusal) -> JWSVerification {
         guard parts.signature.count <= 1368 else { throw .malformed }
@@ -137,15 +143,15 @@ extension KeySet {
         payload.removeLast(payload.count - count)
 
         let dot: [1 of UInt8] = [UInt8(ascii: ".")]
-        let found = try candidates(algorithm, id, selection, at: now)
+        let found = try candidates(for: algorithm, id: id, selection: selection, at: now)
         var hasRightSize = false
-        for place in 0..<found.count {
-            let key = keys[found.places[place]]
+        for index in 0..<found.count {
+            let key = keys[found.indices[index]]
             guard signature.count == key.tokenSignatureSize else { continue }
             hasRightSize = true
             let isSigner = key.isSigner(
                 signature,
-                of: MessagePieces(parts.header, dot.span, parts.payload, Span())
+                of: MessagePieces(first: parts.header, second: dot.span, third: parts.payload, fourth: Span())
             )
             if isSigner { return .verified(key, payload: payload) }
         }
@@ -155,20 +161,20 @@ extension KeySet {
     /// Returns the keys that a header selects: those with its identifier and algorithm, or the only one with the algorithm
     /// for a header without identifier.
     private func candidates(
-        _ algorithm: KeyAlgorithm,
-        _ wanted: Span<UInt8>?,
-        _ selection: Selection,
+        for algorithm: KeyAlgorithm,
+        id wanted: Span<UInt8>?,
+        selection: Selection,
         at now: Timestamp
     ) throws(JOSERefusal) -> Candidates {
         var found = Candidates()
         var hasKey = false
-        for (place, key) in keys.enumerated() where selection.permits(key, at: now) {
+        for (index, key) in keys.enumerated() where selection.permits(key, at: now) {
             if let wanted {
                 guard let own = key.id, own.bytes.span.hasSameBytes(as: wanted) else { continue }
             }
             hasKey = true
             guard key.algorithm == algorithm else { continue }
-            guard found.add(place, limit: Self.maximumCandidates) else { throw .keyUnknown }
+            guard found.add(index, limit: Self.maximumCandidates) else { throw .keyUnknown }
         }
         guard found.count > 0 else { throw hasKey ? .algorithmRefused : .keyUnknown }
         // Without an identifier, there must be no choice.

@@ -69,7 +69,10 @@ package struct SignedDocument {
         }
         let dot: [1 of UInt8] = [UInt8(ascii: ".")]
         guard signature.count == key.tokenSignatureSize,
-            key.isSigner(signature.span, of: MessagePieces(encoded, dot.span, payload, Span()))
+            key.isSigner(
+                signature.span,
+                of: MessagePieces(first: encoded, second: dot.span, third: payload, fourth: Span())
+            )
         else { throw .signature }
         guard let document = Base64.decodedURLSafe(payload) else { throw .form }
         return document
@@ -82,9 +85,9 @@ extension TokenKey {
     /// - Throws: ``KeySetError`` with code ``KeySetError/Code/unusableKey`` if the key may not or cannot sign documents.
     package func signed(document: [UInt8], type: String) throws(KeySetError) -> String {
         guard !algorithm.isMAC else {
-            throw KeySetError(.unusableKey, "who checks by a symmetric key can sign: take a pair, as for ES256")
+            throw KeySetError(.unusableKey, reason: "who checks by a symmetric key can sign: take a pair, as for ES256")
         }
-        guard let id = id?.text else { throw KeySetError(.unusableKey, "the key has no identifier in UTF-8") }
+        guard let id = id?.text else { throw KeySetError(.unusableKey, reason: "the key has no identifier in UTF-8") }
         let header = JSON.object([
             ("alg", .string(algorithm.rawValue)), ("kid", .string(id)), ("typ", .string(type)),
         ])

@@ -79,7 +79,7 @@ struct COSEKeyEntry {
         switch values[Label.type] {
         case .integer(1)?:
             guard case .integer(6)? = values[-1] else { throw EntryFault("its curve is not supported") }
-            return .ed25519(x: try bytes(-2, "x"), d: try optionalBytes(-4, "d"))
+            return .ed25519(x: try bytes(of: -2, named: "x"), d: try optionalBytes(of: -4, named: "d"))
         case .integer(2)?:
             let curve: EllipticCurve
             switch values[-1] {
@@ -89,28 +89,37 @@ struct COSEKeyEntry {
             default: throw EntryFault("its curve is not supported")
             }
             let y: KeyNumbers.Ordinate
-            if case .bool(let isOdd)? = values[-3] { y = .isOdd(isOdd) } else { y = .coordinate(try bytes(-3, "y")) }
-            return .ellipticCurve(curve, x: try bytes(-2, "x"), y: y, d: try optionalBytes(-4, "d"))
+            if case .bool(let isOdd)? = values[-3] {
+                y = .isOdd(isOdd)
+            } else {
+                y = .coordinate(try bytes(of: -3, named: "y"))
+            }
+            return .ellipticCurve(
+                curve,
+                x: try bytes(of: -2, named: "x"),
+                y: y,
+                d: try optionalBytes(of: -4, named: "d")
+            )
         case .integer(3)?:
             guard values[-9] == nil, values[-10] == nil else { throw EntryFault("it has more than two primes") }
             var others: [[UInt8]]?
             if values[-3] != nil {
                 others = []
-                for label: Int64 in [-3, -4, -5, -6, -7, -8] { others?.append(try bytes(label, "\(label)")) }
+                for label: Int64 in [-3, -4, -5, -6, -7, -8] { others?.append(try bytes(of: label, named: "\(label)")) }
             }
-            return .rsa(modulus: try bytes(-1, "n"), exponent: try bytes(-2, "e"), others: others)
-        case .integer(4)?: return .secret(try bytes(-1, "k"))
+            return .rsa(modulus: try bytes(of: -1, named: "n"), exponent: try bytes(of: -2, named: "e"), others: others)
+        case .integer(4)?: return .secret(try bytes(of: -1, named: "k"))
         case nil: throw EntryFault("it has no type")
         default: throw EntryFault("its type is not supported")
         }
     }
 
-    private func bytes(_ label: Int64, _ name: String) throws(EntryFault) -> [UInt8] {
-        guard let bytes = try optionalBytes(label, name) else { throw EntryFault("it has no \"\(name)\"") }
+    private func bytes(of label: Int64, named name: String) throws(EntryFault) -> [UInt8] {
+        guard let bytes = try optionalBytes(of: label, named: name) else { throw EntryFault("it has no \"\(name)\"") }
         return bytes
     }
 
-    private func optionalBytes(_ label: Int64, _ name: String) throws(EntryFault) -> [UInt8]? {
+    private func optionalBytes(of label: Int64, named name: String) throws(EntryFault) -> [UInt8]? {
         switch values[label] {
         case nil: return nil
         case .bytes(let bytes)? where !bytes.isEmpty: return bytes

@@ -9,18 +9,18 @@ enum COSEKeyReader {
 
     /// Returns the entries of a set. Throws if it is none, or has what its source may not publish.
     static func entries(
-        _ bytes: [UInt8],
-        _ source: KeySetSource
+        of bytes: [UInt8],
+        from source: KeySetSource
     ) throws(KeySetError) -> [Result<KeyRecord, EntryFault>] {
         guard bytes.count <= KeySetReading.maximumSize else {
-            throw KeySetError(.tooLarge, "the key set has more than \(KeySetReading.maximumSize) bytes")
+            throw KeySetError(.tooLarge, reason: "the key set has more than \(KeySetReading.maximumSize) bytes")
         }
         let entries: [COSEKeyEntry]
         do throws(CBORFault) { entries = try read(bytes.span) } catch {
-            throw KeySetError(.malformed, "the key set is not a strict CBOR array of maps")
+            throw KeySetError(.malformed, reason: "the key set is not a strict CBOR array of maps")
         }
         if source == .published, entries.contains(where: \.hasSecret) {
-            throw KeySetError(.privateKeyPresent, "a published key set has a private or symmetric key")
+            throw KeySetError(.privateKeyPresent, reason: "a published key set has a private or symmetric key")
         }
         return entries.map { entry in
             do throws(EntryFault) { return .success(try entry.record()) } catch { return .failure(error) }

@@ -10,12 +10,12 @@ enum JWKReader {
 
     /// Returns the entries of a set. Throws if it is none, or has what its source may not publish.
     static func entries(
-        _ bytes: [UInt8],
-        _ source: KeySetSource
+        of bytes: [UInt8],
+        from source: KeySetSource
     ) throws(KeySetError) -> [Result<KeyRecord, EntryFault>] {
         let keys = try list(bytes)
         if source == .published, keys.contains(where: { key in privateMembers.contains { key.member($0) != nil } }) {
-            throw KeySetError(.privateKeyPresent, "a published key set has a private or symmetric key")
+            throw KeySetError(.privateKeyPresent, reason: "a published key set has a private or symmetric key")
         }
         return keys.map { key in
             do throws(EntryFault) { return .success(try record(key)) } catch { return .failure(error) }
@@ -25,14 +25,14 @@ enum JWKReader {
     /// Returns the entries as they stand in the list of a set.
     static func list(_ bytes: [UInt8]) throws(KeySetError) -> [JSON] {
         guard bytes.count <= KeySetReading.maximumSize else {
-            throw KeySetError(.tooLarge, "the key set has more than \(KeySetReading.maximumSize) bytes")
+            throw KeySetError(.tooLarge, reason: "the key set has more than \(KeySetReading.maximumSize) bytes")
         }
         let json: JSON
         do throws(JSONFault) { json = try JSONReader.read(bytes.span, limits: limits) } catch {
-            throw KeySetError(.malformed, "the key set is not strict JSON")
+            throw KeySetError(.malformed, reason: "the key set is not strict JSON")
         }
         guard case .array(let keys)? = json.member("keys") else {
-            throw KeySetError(.malformed, "the key set has no list \"keys\"")
+            throw KeySetError(.malformed, reason: "the key set has no list \"keys\"")
         }
         return keys
     }

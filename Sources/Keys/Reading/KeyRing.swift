@@ -35,27 +35,32 @@ public struct KeyRing: Sendable {
     ) throws(KeySetError) {
         var members: [Member] = []
         for (index, entry) in try JWKReader.list(bytes).enumerated() {
-            do throws(EntryFault) { members.append(try Self.member(entry, binding, defaultEnd)) } catch {
-                throw KeySetError(.unusableKey, "key \(index + 1): \(error.reason)")
+            do throws(EntryFault) {
+                members.append(try Self.member(from: entry, binding: binding, defaultEnd: defaultEnd))
+            } catch {
+                throw KeySetError(.unusableKey, reason: "key \(index + 1): \(error.reason)")
             }
         }
-        guard !members.isEmpty else { throw KeySetError(.noUsableKey, "the set has no key") }
+        guard !members.isEmpty else { throw KeySetError(.noUsableKey, reason: "the set has no key") }
         guard members.count <= KeySetReading.maximumKeys else {
-            throw KeySetError(.tooManyKeys, "the set has \(members.count) keys, more than \(KeySetReading.maximumKeys)")
+            throw KeySetError(
+                .tooManyKeys,
+                reason: "the set has \(members.count) keys, more than \(KeySetReading.maximumKeys)"
+            )
         }
         _ = try KeySet(members.map(\.key))
         self.members = members
     }
 
     private static func member(
-        _ entry: JSON,
-        _ binding: KeyBinding,
-        _ defaultEnd: (Timestamp) -> Timestamp?
+        from entry: JSON,
+        binding: KeyBinding,
+        defaultEnd: (Timestamp) -> Timestamp?
     ) throws(EntryFault) -> Member {
         let record = try JWKReader.record(entry)
         guard record.id != nil else { throw EntryFault("it has no identifier") }
-        let (from, until) = (try time("signFrom", entry), try time("signUntil", entry))
-        let end = try time("verifyUntil", entry) ?? until.flatMap(defaultEnd)
+        let (from, until) = (try time(named: "signFrom", in: entry), try time(named: "signUntil", in: entry))
+        let end = try time(named: "verifyUntil", in: entry) ?? until.flatMap(defaultEnd)
         let key: TokenKey
         do throws(KeySetError) {
             key = try TokenKey(
@@ -70,7 +75,7 @@ public struct KeyRing: Sendable {
         return Member(key: key, signFrom: from, signUntil: until, verifyUntil: end)
     }
 
-    private static func time(_ name: String, _ entry: JSON) throws(EntryFault) -> Timestamp? {
+    private static func time(named name: String, in entry: JSON) throws(EntryFault) -> Timestamp? {
         guard case .object(let members) = entry, let value = members.first(where: { $0.name == name })?.value else {
             return nil
         }

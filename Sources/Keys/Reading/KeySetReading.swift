@@ -40,9 +40,9 @@ public struct KeySetReading: Sendable {
     public init(_ bytes: [UInt8], source: KeySetSource, binding: KeyBinding) throws(KeySetError) {
         let isCBOR = bytes.first.map { 0x80...0x9F ~= $0 } ?? false
         try self.init(
-            isCBOR ? COSEKeyReader.entries(bytes, source) : JWKReader.entries(bytes, source),
-            source,
-            binding
+            isCBOR ? COSEKeyReader.entries(of: bytes, from: source) : JWKReader.entries(of: bytes, from: source),
+            source: source,
+            binding: binding
         )
     }
 
@@ -50,27 +50,27 @@ public struct KeySetReading: Sendable {
     ///
     /// - Throws: KeySetError.
     public init(jwkSet bytes: [UInt8], source: KeySetSource, binding: KeyBinding) throws(KeySetError) {
-        try self.init(JWKReader.entries(bytes, source), source, binding)
+        try self.init(JWKReader.entries(of: bytes, from: source), source: source, binding: binding)
     }
 
     /// Reads a COSE key set (RFC 9052 §7).
     ///
     /// - Throws: KeySetError.
     public init(coseKeySet bytes: [UInt8], source: KeySetSource, binding: KeyBinding) throws(KeySetError) {
-        try self.init(COSEKeyReader.entries(bytes, source), source, binding)
+        try self.init(COSEKeyReader.entries(of: bytes, from: source), source: source, binding: binding)
     }
 
     private init(
         _ entries: [Result<KeyRecord, EntryFault>],
-        _ source: KeySetSource,
-        _ binding: KeyBinding
+        source: KeySetSource,
+        binding: KeyBinding
     ) throws(KeySetError) {
         var found: [Found] = []
         var skipped: [SkippedKey] = []
         for (index, entry) in entries.enumerated() {
             do throws(KeySetError) {
-                let key = try Self.key(entry, source, binding)
-                if try Self.isNew(key, found) { found.append((index, key)) }
+                let key = try Self.key(from: entry, source: source, binding: binding)
+                if try Self.isNew(key, among: found) { found.append((index, key)) }
             } catch {
                 guard error.code == .unusableKey else { throw error }
                 skipped.append(SkippedKey(index: index, reason: error.reason))
@@ -87,9 +87,9 @@ public struct KeySetReading: Sendable {
         }
         keys = found.filter { index, _ in !unclear.contains { $0.index == index } }.map(\.key)
         self.skipped = skipped.sorted { $0.index < $1.index }
-        guard !keys.isEmpty else { throw KeySetError(.noUsableKey, Self.emptiness(self.skipped)) }
+        guard !keys.isEmpty else { throw KeySetError(.noUsableKey, reason: Self.emptiness(self.skipped)) }
         guard keys.count <= Self.maximumKeys else {
-            throw KeySetError(.tooManyKeys, "the set has \(keys.count) keys, more than \(Self.maximumKeys)")
+            throw KeySetError(.tooManyKeys, reason: "the set has \(keys.count) keys, more than \(Self.maximumKeys)")
         }
     }
 
@@ -104,26 +104,31 @@ public struct KeySetReading: Sendable {
     private typealias Found = (index: Int, key: TokenKey)
 
     /// True if there is no such key yet. Throws if there is another with its identifier and algorithm.
-    private static func isNew(_ key: TokenKey, _ found: [Found]) throws(KeySetError) -> Bool {
+    private static func isNew(_ key: TokenKey, among found: [Found]) throws(KeySetError) -> Bool {
         guard let id = key.id else { return true }
         guard let twin = found.first(where: { $0.key.id == id && $0.key.algorithm == key.algorithm })?.key else {
             return true
         }
         guard twin.hasSamePublicKey(as: key) else {
-            throw KeySetError(.duplicateKeyID, "two keys for \(key.algorithm.rawValue) have the identifier \(id)")
+            throw KeySetError(
+                .duplicateKeyID,
+                reason: "two keys for \(key.algorithm.rawValue) have the identifier \(id)"
+            )
         }
         return false
     }
 
     private static func key(
-        _ entry: Result<KeyRecord, EntryFault>,
-        _ source: KeySetSource,
-        _ binding: KeyBinding
+        from entry: Result<KeyRecord, EntryFault>,
+        source: KeySetSource,
+        binding: KeyBinding
     ) throws(KeySetError) -> TokenKey {
         let record: KeyRecord
-        do throws(EntryFault) { record = try entry.get() } catch { throw KeySetError(.unusableKey, error.reason) }
+        do throws(EntryFault) { record = try entry.get() } catch {
+            throw KeySetError(.unusableKey, reason: error.reason)
+        }
         guard source == .local || record.operations.contains(.verify) else {
-            throw KeySetError(.unusableKey, "its operations do not include verifying")
+            throw KeySetError(.unusableKey, reason: "its operations do not include verifying")
         }
         return try TokenKey(
             record.material,

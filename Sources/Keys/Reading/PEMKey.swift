@@ -11,13 +11,13 @@ enum PEMKey {
     static func read(_ text: [UInt8]) throws(KeySetError) -> Read {
         let blocks: [PEM.Block]
         do { blocks = try PEM.blocks(text) } catch {
-            throw KeySetError(.malformed, "a PEM block is damaged: \(error.text)")
+            throw KeySetError(.malformed, reason: "a PEM block is damaged: \(error.text)")
         }
         // openssl ecparam writes the parameters of a curve before the key.
         let keys = blocks.filter { $0.label != "EC PARAMETERS" }
-        guard let first = keys.first else { throw KeySetError(.malformed, "there is no PEM block with a key") }
+        guard let first = keys.first else { throw KeySetError(.malformed, reason: "there is no PEM block with a key") }
         guard keys.count == 1 || keys.allSatisfy({ $0.label == "CERTIFICATE" }) else {
-            throw KeySetError(.malformed, "there are several keys: give each its own identifier")
+            throw KeySetError(.malformed, reason: "there are several keys: give each its own identifier")
         }
         do throws(KeyMaterialFault) { return try read(first) } catch { throw KeySetError(error) }
     }

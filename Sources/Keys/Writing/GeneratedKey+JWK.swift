@@ -15,7 +15,7 @@ extension GeneratedKey {
                 members.append(("kid", .string(text)))
             }
             members += [("use", .string("sig")), ("alg", .string(key.algorithm.rawValue))]
-            return .object(members + [Self.member("k", secret)])
+            return .object(members + [Self.member(named: "k", number: secret)])
         case .pem(let pem):
             guard case .object(let members)? = key.publicJWK, let read = try? PEMKey.read([UInt8](pem.utf8)),
                 case .privateKey(let pair) = read.material, let parameters = pair.parameters
@@ -26,14 +26,14 @@ extension GeneratedKey {
 
     private static func privateMembers(_ parameters: PrivateKey.Parameters) -> [JSON.Member] {
         switch parameters {
-        case .ellipticCurve(_, _, _, let d): [member("d", d)]
-        case .ed25519(let seed, _): [member("d", seed)]
+        case .ellipticCurve(_, _, _, let d): [member(named: "d", number: d)]
+        case .ed25519(let seed, _): [member(named: "d", number: seed)]
         // Modulus and exponent are those of the public key.
         case .rsa(let numbers): zip(["d", "p", "q", "dp", "dq", "qi"], numbers.dropFirst(2)).map(member)
         }
     }
 
-    private static func member(_ name: String, _ number: [UInt8]) -> JSON.Member {
+    private static func member(named name: String, number: [UInt8]) -> JSON.Member {
         (name: name, value: .string(Base64.encodeURLSafe(number)))
     }
 }

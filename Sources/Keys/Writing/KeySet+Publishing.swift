@@ -29,31 +29,31 @@ extension TokenKey {
     package var publicJWK: JSON? {
         guard let parameters = publicKey?.parameters else { return nil }
         var members: [JSON.Member] = []
-        func add(_ name: String, _ text: String) { members.append((name: name, value: .string(text))) }
-        func add(_ name: String, _ number: [UInt8]) { add(name, Base64.encodeURLSafe(number)) }
+        func add(_ name: String, text: String) { members.append((name: name, value: .string(text))) }
+        func add(_ name: String, number: [UInt8]) { add(name, text: Base64.encodeURLSafe(number)) }
         switch parameters {
         case .ellipticCurve(let curve, _, _):
-            add("kty", "EC")
-            add("crv", curve.rawValue)
+            add("kty", text: "EC")
+            add("crv", text: curve.rawValue)
         case .ed25519:
-            add("kty", "OKP")
-            add("crv", "Ed25519")
-        case .rsa: add("kty", "RSA")
+            add("kty", text: "OKP")
+            add("crv", text: "Ed25519")
+        case .rsa: add("kty", text: "RSA")
         }
         if let id {
             guard let text = id.text else { return nil }
-            add("kid", text)
+            add("kid", text: text)
         }
-        add("use", "sig")
-        add("alg", algorithm.rawValue)
+        add("use", text: "sig")
+        add("alg", text: algorithm.rawValue)
         switch parameters {
         case .ellipticCurve(_, let x, let y):
-            add("x", x)
-            add("y", y)
-        case .ed25519(let x): add("x", x)
+            add("x", number: x)
+            add("y", number: y)
+        case .ed25519(let x): add("x", number: x)
         case .rsa(let modulus, let exponent):
-            add("n", modulus)
-            add("e", exponent)
+            add("n", number: modulus)
+            add("e", number: exponent)
         }
         return .object(members)
     }

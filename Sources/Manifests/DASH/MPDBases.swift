@@ -16,7 +16,7 @@ struct MPDBases {
     /// For each level, the index of its list.
     private(set) var list: [Int] = []
     /// The edits of `BaseURL`s, and the one with a new `BaseURL`'s text.
-    private(set) var edits: [(place: MPDPlace, value: [UInt8])] = []
+    private(set) var edits: [(field: MPDField, value: [UInt8])] = []
     /// The text of a `BaseURL` for an MPD without one.
     let documentURL: [UInt8]
     /// True if players differ about the URL that an MPD without a `BaseURL` is relative to.
@@ -26,22 +26,22 @@ struct MPDBases {
 
     /// Finds the bases of all levels.
     init(
-        _ outline: MPDOutline,
-        _ document: Span<UInt8>,
-        _ rules: ManifestRules,
-        _ chooser: inout MPDReferenceChooser
+        of outline: MPDOutline,
+        in document: Span<UInt8>,
+        rules: ManifestRules,
+        chooser: inout MPDReferenceChooser
     ) throws(ManifestFault) {
         let (own, requested) = (rules.base, rules.requested)
-        let (files, isDocumentFile) = Self.files(outline, rules.mode)
+        let (files, isDocumentFile) = Self.files(of: outline, mode: rules.mode)
         do throws(ReferenceFault) {
-            let folder = try chooser.grant([UInt8]("./".utf8), own)
-            isAmbiguous = try Self.isAmbiguous(outline, document, own, &chooser)
+            let folder = try chooser.grant([UInt8]("./".utf8), against: own)
+            isAmbiguous = try Self.isAmbiguous(outline, in: document, against: own, chooser: &chooser)
             chooser.isAmbiguous = isAmbiguous || !own.hasSameSite(as: requested)
             // A grant in a query is lost by references, and is of no use in a base.
             var path = folder.path
             if case .query = rules.mode { path = [UInt8](own.folder) }
             let url = folder.origin + path
-            documentURL = isDocumentFile ? try chooser.written(url, own) : url
+            documentURL = isDocumentFile ? try chooser.written(url, against: own) : url
             let pinned = try chooser.base(documentURL, in: own)
             self.document = MPDBase(old: own, new: requested, isDocument: false)
             let isSame = pinned.hasSameFolder(as: requested) && !isAmbiguous
@@ -51,28 +51,30 @@ struct MPDBases {
         }
         list.reserveCapacity(outline.levels.count)
         for index in outline.levels.indices {
-            list.append(try read(outline.levels[index], isFile: files[index], document, rules, &chooser))
+            list.append(
+                try read(outline.levels[index], isFile: files[index], in: document, rules: rules, chooser: &chooser)
+            )
         }
     }
 
     /// Returns true if a `Location` has another folder than the MPD: dash.js takes it for the base, other players do not.
     private static func isAmbiguous(
         _ outline: MPDOutline,
-        _ document: Span<UInt8>,
-        _ own: ReferenceBase,
-        _ chooser: inout MPDReferenceChooser
+        in document: Span<UInt8>,
+        against own: ReferenceBase,
+        chooser: inout MPDReferenceChooser
     ) throws(ReferenceFault) -> Bool {
         for location in outline.locations {
             guard let value = location.value(in: document), !value.isEmpty else { continue }
-            let other = try chooser.grant(value, own)
-            guard try other.hasSameFolder(as: chooser.grant([UInt8]("./".utf8), own)) else { return true }
+            let other = try chooser.grant(value, against: own)
+            guard try other.hasSameFolder(as: chooser.grant([UInt8]("./".utf8), against: own)) else { return true }
         }
         return false
     }
 
     /// Returns, for each level, true if its `BaseURL`s are URLs of segments, and need a grant in their query; and the same
     /// for a `BaseURL` that is written for the MPD.
-    private static func files(_ outline: MPDOutline, _ mode: ManifestRules.Mode) -> ([Bool], isDocumentFile: Bool) {
+    private static func files(of outline: MPDOutline, mode: ManifestRules.Mode) -> ([Bool], isDocumentFile: Bool) {
         var files = outline.levels.map { _ in false }
         var isDocumentFile = false
         guard case .query = mode else { return (files, false) }
@@ -95,38 +97,38 @@ struct MPDBases {
     private mutating func read(
         _ level: MPDOutline.Level,
         isFile: Bool,
-        _ document: Span<UInt8>,
-        _ rules: ManifestRules,
-        _ chooser: inout MPDReferenceChooser
+        in document: Span<UInt8>,
+        rules: ManifestRules,
+        chooser: inout MPDReferenceChooser
     ) throws(ManifestFault) -> Int {
         let above = level.parent.map { list[$0] } ?? 0
         guard !level.bases.isEmpty else { return above }
         // A `BaseURL` of the MPD is not relative to one that is written for it.
         let outer = level.parent == nil ? [self.document] : lists[above]
-        let conditions = conditions(level, isFile: isFile, rules.mode)
+        let conditions = conditions(for: level, isFile: isFile, mode: rules.mode)
         var bases: [MPDBase] = []
-        for place in level.bases {
-            let value = place.value(in: document) ?? []
+        for field in level.bases {
+            let value = field.value(in: document) ?? []
             do throws(ReferenceFault) {
                 var new = value
-                switch try chooser.choose(value, outer.map { MPDContext(base: $0) }, conditions) {
+                switch try chooser.choose(value, in: outer.map { MPDContext(base: $0) }, under: conditions) {
                 case .unchanged: break
                 case .replaced(let text):
                     new = text
-                    edits.append((place, text))
+                    edits.append((field, text))
                 case .impossible:
                     throw .grantToOtherHost
                 }
                 for base in outer {
-                    let base = try chooser.base(value, new, in: base)
+                    let base = try chooser.base(old: value, new: new, in: base)
                     if !bases.contains(base) { bases.append(base) }
                 }
             } catch {
-                throw ManifestFault.of(error, at: place, in: document, chooser)
+                throw ManifestFault.of(error, at: field, in: document, chooser: chooser)
             }
             guard bases.count <= Self.maximum else {
-                let line = document.line(of: place.range.lowerBound)
-                throw ManifestFault(.tooLarge, line: line, "more than \(Self.maximum) different bases")
+                let line = document.line(of: field.range.lowerBound)
+                throw ManifestFault(.tooLarge, line: line, reason: "more than \(Self.maximum) different bases")
             }
         }
         lists.append(bases)
@@ -134,9 +136,9 @@ struct MPDBases {
     }
 
     private func conditions(
-        _ level: MPDOutline.Level,
+        for level: MPDOutline.Level,
         isFile: Bool,
-        _ mode: ManifestRules.Mode
+        mode: ManifestRules.Mode
     ) -> MPDReferenceChooser.Conditions {
         var conditions: MPDReferenceChooser.Conditions = []
         if case .query = mode, !isFile { conditions.insert(.bare) }
@@ -149,19 +151,23 @@ extension ManifestFault {
     /// Creates the refusal of a reference at its place.
     static func of(
         _ fault: ReferenceFault,
-        at place: MPDPlace,
+        at field: MPDField,
         in document: Span<UInt8>,
-        _ chooser: MPDReferenceChooser
+        chooser: MPDReferenceChooser
     ) -> ManifestFault {
-        let line = document.line(of: place.range.lowerBound)
+        let line = document.line(of: field.range.lowerBound)
         if chooser.isExhausted {
             return ManifestFault(
                 .tooLarge,
                 line: line,
-                "too many references with several bases, or a template that is too long once it is filled in"
+                reason: "too many references with several bases, or a template that is too long once it is filled in"
             )
         }
         guard fault == .grantToOtherHost else { return ManifestFault(fault, line: line) }
-        return ManifestFault(.unsupported, line: line, "a reference has several bases, and no text of it fits all")
+        return ManifestFault(
+            .unsupported,
+            line: line,
+            reason: "a reference has several bases, and no text of it fits all"
+        )
     }
 }

@@ -8,7 +8,7 @@ internal import XML
 struct MPDEditor {
     private let document: [UInt8]
     private let rules: ManifestRules
-    private let places: XMLPlaces
+    private let positions: XMLPositions
     private let outline: MPDOutline
     private let bases: MPDBases
     private let lowest: MPDLowestLevels
@@ -18,8 +18,8 @@ struct MPDEditor {
 
     /// Returns the edits of an MPD in the order of their places.
     static func edits(of document: [UInt8], _ rules: ManifestRules) throws(ManifestFault) -> [MPDEdit] {
-        var editor = try MPDEditor(document, rules)
-        for (place, value) in editor.bases.edits { editor.add(place, value) }
+        var editor = try MPDEditor(document, rules: rules)
+        for (field, value) in editor.bases.edits { editor.add(editOf: field, to: value) }
         for reference in editor.outline.references { try editor.rewrite(reference) }
         for query in editor.outline.queries { try editor.narrow(query) }
         try editor.addElements()
@@ -28,69 +28,75 @@ struct MPDEditor {
         return editor.edits
     }
 
-    private init(_ document: [UInt8], _ rules: ManifestRules) throws(ManifestFault) {
-        let limits = XMLPlaceLimits(
+    private init(_ document: [UInt8], rules: ManifestRules) throws(ManifestFault) {
+        let limits = XMLPositionLimits(
             depth: rules.limits.depth,
             elements: rules.limits.lines,
             attributes: rules.limits.attributes,
             tagSize: rules.limits.lineLength
         )
-        switch XMLPlaceReader.places(of: document, selection: MPDName.selection, limits: limits) {
-        case .success(let places): self.places = places
+        switch XMLPositionReader.positions(of: document, selection: MPDName.selection, limits: limits) {
+        case .success(let positions): self.positions = positions
         case .failure(let fault): throw ManifestFault(fault)
         }
         self.document = document
         self.rules = rules
-        outline = try MPDOutlineReader.outline(of: document, places, rules)
+        outline = try MPDOutlineReader.outline(of: document, locations: positions, rules: rules)
         chooser = MPDReferenceChooser(rules)
-        bases = try MPDBases(outline, document.span, rules, &chooser)
-        lowest = MPDLowestLevels(outline, document.span, rules.mode, list: bases.list, of: bases.lists.count)
+        bases = try MPDBases(of: outline, in: document.span, rules: rules, chooser: &chooser)
+        lowest = MPDLowestLevels(
+            of: outline,
+            in: document.span,
+            mode: rules.mode,
+            list: bases.list,
+            count: bases.lists.count
+        )
         plain = outline.levels.map { _ in nil }
         edits.reserveCapacity(outline.references.count + bases.edits.count + 1)
     }
 
-    private mutating func add(_ place: MPDPlace, _ value: [UInt8]) {
-        edits.append(places.edit(place, to: value, in: document.span))
+    private mutating func add(editOf field: MPDField, to value: [UInt8]) {
+        edits.append(positions.edit(field, to: value, in: document.span))
     }
 
     // MARK: References
 
     private mutating func rewrite(_ reference: MPDOutline.Reference) throws(ManifestFault) {
-        let place = reference.place
+        let field = reference.field
         do throws(ReferenceFault) {
             switch reference.scope {
             case .segments:
                 if try rewritePlain(reference, isTemplate: false) { return }
-                try rewrite(reference, segments(reference.level, id: false), [])
+                try rewrite(reference, in: segments(reference.level, id: false), under: [])
             case .template:
                 if try rewritePlain(reference, isTemplate: true) { return }
-                let namesID = MPDTemplate.namesRepresentation(place.value(in: document.span) ?? [])
-                try rewrite(reference, segments(reference.level, id: namesID), .template)
+                let namesID = MPDTemplate.namesRepresentation(field.value(in: document.span) ?? [])
+                try rewrite(reference, in: segments(reference.level, id: namesID), under: .template)
             case .level:
                 let list = bases.lists[bases.list[reference.level]]
-                try rewrite(reference, list.map { MPDContext(base: $0) }, [])
+                try rewrite(reference, in: list.map { MPDContext(base: $0) }, under: [])
             case .document:
-                guard let value = place.value(in: document.span), !value.isEmpty else { return }
-                if let text = try chooseForDocument(value, reference.level) { add(place, text) }
+                guard let value = field.value(in: document.span), !value.isEmpty else { return }
+                if let text = try chooseForDocument(value, in: reference.level) { add(editOf: field, to: text) }
             case .list: try rewriteList(reference)
             case .event:
                 // Browsers read a relative one against the page.
-                try rewrite(reference, [MPDContext(base: bases.document)], .absolute)
+                try rewrite(reference, in: [MPDContext(base: bases.document)], under: .absolute)
             }
         } catch {
-            throw ManifestFault.of(error, at: place, in: document.span, chooser)
+            throw ManifestFault.of(error, at: field, in: document.span, chooser: chooser)
         }
     }
 
     private mutating func rewrite(
         _ reference: MPDOutline.Reference,
-        _ contexts: [MPDContext],
-        _ conditions: MPDReferenceChooser.Conditions
+        in contexts: [MPDContext],
+        under conditions: MPDReferenceChooser.Conditions
     ) throws(ReferenceFault) {
-        guard let value = reference.place.value(in: document.span) else { return }
-        switch try chooser.choose(value, contexts, conditions) {
+        guard let value = reference.field.value(in: document.span) else { return }
+        switch try chooser.choose(value, in: contexts, under: conditions) {
         case .unchanged: break
-        case .replaced(let text): add(reference.place, text)
+        case .replaced(let text): add(editOf: reference.field, to: text)
         case .impossible: throw .grantToOtherHost
         }
     }
@@ -112,21 +118,21 @@ struct MPDEditor {
         _ reference: MPDOutline.Reference,
         isTemplate: Bool
     ) throws(ReferenceFault) -> Bool {
-        let place = reference.place
-        guard place.isLiteral, !isTemplate || lowest.hasPlainIDs(in: reference.level),
-            place.range.isPlainReference(in: document.span, rules.mode, isTemplate: isTemplate)
+        let field = reference.field
+        guard field.isLiteral, !isTemplate || lowest.hasPlainIDs(in: reference.level),
+            field.range.isPlainReference(in: document.span, rules.mode, isTemplate: isTemplate)
         else { return false }
         let known: MPDPlainReferences
         if let found = plain[reference.level] {
             known = found
         } else {
-            known = try MPDPlainReferences(segments(reference.level, id: false), rules, &chooser)
+            known = try MPDPlainReferences(in: segments(reference.level, id: false), rules: rules, chooser: &chooser)
             plain[reference.level] = known
         }
         switch known {
         case .unchanged: return true
         case .appended(let text):
-            edits.append(MPDEdit(range: place.range.upperBound..<place.range.upperBound, replacement: text))
+            edits.append(MPDEdit(range: field.range.upperBound..<field.range.upperBound, replacement: text))
             return true
         case .various: return false
         }
@@ -134,13 +140,13 @@ struct MPDEditor {
 
     /// Returns the new text of a reference that most players resolve against the MPD's URL, and the standard against the
     /// bases of its level; nil if it stays.
-    private mutating func chooseForDocument(_ value: [UInt8], _ level: Int) throws(ReferenceFault) -> [UInt8]? {
+    private mutating func chooseForDocument(_ value: [UInt8], in level: Int) throws(ReferenceFault) -> [UInt8]? {
         let own = MPDContext(base: bases.document)
         let all = [own] + bases.lists[bases.list[level]].map { MPDContext(base: $0) }
         let conditions: MPDReferenceChooser.Conditions = bases.isAmbiguous ? .absolute : []
-        var choice = try chooser.choose(value, all, conditions)
+        var choice = try chooser.choose(value, in: all, under: conditions)
         // Where they differ, the players' reading becomes the only one.
-        if choice == .impossible { choice = try chooser.choose(value, [own], .absolute) }
+        if choice == .impossible { choice = try chooser.choose(value, in: [own], under: .absolute) }
         switch choice {
         case .unchanged: return nil
         case .replaced(let text): return text
@@ -150,27 +156,27 @@ struct MPDEditor {
 
     /// Rewrites a list of references between spaces.
     private mutating func rewriteList(_ reference: MPDOutline.Reference) throws(ReferenceFault) {
-        guard let value = reference.place.value(in: document.span) else { return }
+        guard let value = reference.field.value(in: document.span) else { return }
         var list: [UInt8] = []
         var isChanged = false
         for item in value.split(separator: 0x20) {
             if !list.isEmpty { list.append(0x20) }
-            let text = try chooseForDocument(Array(item), reference.level)
+            let text = try chooseForDocument(Array(item), in: reference.level)
             isChanged = isChanged || text != nil
             list += text ?? Array(item)
         }
-        if isChanged { add(reference.place, list) }
+        if isChanged { add(editOf: reference.field, to: list) }
     }
 
     // MARK: The document
 
     /// Takes the grant out of what players add to the URLs of segments from the MPD's own query. A player may have come with
     /// a grant in the query, whatever the mode, and the URL of the rules may lack it.
-    private mutating func narrow(_ place: MPDPlace) throws(ManifestFault) {
-        guard let template = place.value(in: document.span) else { return }
+    private mutating func narrow(_ field: MPDField) throws(ManifestFault) {
+        guard let template = field.value(in: document.span) else { return }
         let name = rules.mode.parameter
-        let narrowed = MPDQueryTemplate.narrow(template, rules.base.query ?? [], without: name)
-        if let narrowed { add(place, narrowed) }
+        let narrowed = MPDQueryTemplate.narrow(template, query: rules.base.query ?? [], without: name)
+        if let narrowed { add(editOf: field, to: narrowed) }
     }
 
     /// Writes a `BaseURL` if a reference needs one, and a `Location` if the rules demand one and the MPD has none. Both come before
@@ -185,7 +191,7 @@ struct MPDEditor {
         }
         guard rules.options.contains(.addingLocation), outline.locations.isEmpty else { return }
         do throws(ReferenceFault) {
-            let url = try chooser.written(rules.requested.url(without: rules.mode), rules.requested)
+            let url = try chooser.written(rules.requested.url(without: rules.mode), against: rules.requested)
             if let edit = element("Location", with: url, behind: ["ProgramInformation", "BaseURL"]) {
                 edits.append(edit)
             }
@@ -198,8 +204,8 @@ struct MPDEditor {
     /// MPD without one.
     private func element(_ name: String, with value: [UInt8], behind others: [StaticString]) -> MPDEdit? {
         let bytes = document.span
-        let prefix = bytes.prefixOfName(at: Int(places.tags[0].start) + 1)
-        let child = places.tags.first { tag in
+        let prefix = bytes.prefixOfName(at: Int(positions.tags[0].start) + 1)
+        let child = positions.tags.first { tag in
             let name = bytes.prefixOfName(at: Int(tag.start) + 1).upperBound
             return tag.depth == 2 && !others.contains { bytes.starts(with: $0, at: name) }
         }
@@ -215,11 +221,12 @@ struct MPDEditor {
 extension Span<UInt8> {
     /// Returns the prefix of a name with its colon; an empty range if there is none.
     fileprivate func prefixOfName(at start: Int) -> Range<Int> {
-        var place = start
-        while place < count, !self[place].isXMLSpace, self[place] != UInt8(ascii: ">"), self[place] != UInt8(ascii: "/")
+        var position = start
+        while position < count, !self[position].isXMLSpace, self[position] != UInt8(ascii: ">"),
+            self[position] != UInt8(ascii: "/")
         {
-            if self[place] == UInt8(ascii: ":") { return start..<place + 1 }
-            place += 1
+            if self[position] == UInt8(ascii: ":") { return start..<position + 1 }
+            position += 1
         }
         return start..<start
     }
@@ -227,16 +234,16 @@ extension Span<UInt8> {
 
 extension ManifestFault {
     /// Creates the refusal of a document that is not well-formed, or exceeds a limit.
-    fileprivate init(_ fault: XMLPlaceFault) {
+    fileprivate init(_ fault: XMLPositionFault) {
         switch fault {
-        case .tagTooLong: self.init(.tooLarge, "a tag is too long, or has too many attributes")
-        case .disagreement, .parsing(.otherRoot): self.init(.malformed, "the tags do not match")
-        case .parsing(.doctype): self.init(.unsupported, "a document type declaration is not allowed")
+        case .tagTooLong: self.init(.tooLarge, reason: "a tag is too long, or has too many attributes")
+        case .disagreement, .parsing(.otherRoot): self.init(.malformed, reason: "the tags do not match")
+        case .parsing(.doctype): self.init(.unsupported, reason: "a document type declaration is not allowed")
         case .parsing(.tooDeep), .parsing(.tooManyElements), .parsing(.tooLarge):
-            self.init(.tooLarge, "too many elements, or nested too deeply")
-        case .parsing(.unsupportedEncoding): self.init(.encodingInvalid, "the encoding is not UTF-8")
-        case .parsing(.syntax(_, let line, _)): self.init(.malformed, line: line, "not well-formed")
-        case .parsing(.outOfMemory): self.init(.tooLarge, "out of memory")
+            self.init(.tooLarge, reason: "too many elements, or nested too deeply")
+        case .parsing(.unsupportedEncoding): self.init(.encodingInvalid, reason: "the encoding is not UTF-8")
+        case .parsing(.syntax(_, let line, _)): self.init(.malformed, line: line, reason: "not well-formed")
+        case .parsing(.outOfMemory): self.init(.tooLarge, reason: "out of memory")
         }
     }
 }

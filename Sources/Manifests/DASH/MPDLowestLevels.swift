@@ -27,7 +27,7 @@ struct MPDLowestLevels {
     /// - Parameters:
     ///   - list: For each level, the index of its list of bases.
     ///   - count: The number of these lists.
-    init(_ outline: MPDOutline, _ document: Span<UInt8>, _ mode: ManifestRules.Mode, list: [Int], of count: Int) {
+    init(of outline: MPDOutline, in document: Span<UInt8>, mode: ManifestRules.Mode, list: [Int], count: Int) {
         let heights = (outline.levels.map(\.height).max() ?? 0) + 1
         contents = Array(repeating: Content(), count: outline.levels.count)
         lists = Array(repeating: [], count: heights)
@@ -35,7 +35,7 @@ struct MPDLowestLevels {
         // For each height and list, the level that it was found in last.
         var last = Array(repeating: -1, count: heights * count)
         for lowest in outline.levels.indices where !outline.levels[lowest].hasLower {
-            let isPlain = outline.levels[lowest].hasPlainID(document, mode)
+            let isPlain = outline.levels[lowest].hasPlainID(in: document, mode: mode)
             levels.append(lowest)
             var level = lowest as Int?
             while let here = level {
@@ -68,7 +68,7 @@ struct MPDLowestLevels {
 
 extension MPDOutline.Level {
     /// Returns true if `@id` has no meaning of its own in paths, or there is none.
-    fileprivate func hasPlainID(_ document: Span<UInt8>, _ mode: ManifestRules.Mode) -> Bool {
+    fileprivate func hasPlainID(in document: Span<UInt8>, mode: ManifestRules.Mode) -> Bool {
         guard let id else { return true }
         let value = id.isLiteral ? [] : id.value(in: document) ?? []
         let bytes = id.isLiteral ? document.extracting(id.range) : value.span

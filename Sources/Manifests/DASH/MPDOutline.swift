@@ -12,9 +12,9 @@ struct MPDOutline {
         /// The number of levels above.
         let height: Int
         /// The places of its `BaseURL`s.
-        var bases: [MPDPlace] = []
+        var bases: [MPDField] = []
         /// The place of `@id`, of a Representation.
-        var id: MPDPlace?
+        var id: MPDField?
         /// True if it names its segments, by a template or a list.
         var hasSegments = false
         /// True if a segment has no URL but that of a `BaseURL`.
@@ -41,7 +41,7 @@ struct MPDOutline {
             case event
         }
 
-        let place: MPDPlace
+        let field: MPDField
         let level: Int
         let scope: Scope
     }
@@ -49,9 +49,9 @@ struct MPDOutline {
     var levels: [Level] = []
     var references: [Reference] = []
     /// The templates of queries (Annex I).
-    var queries: [MPDPlace] = []
+    var queries: [MPDField] = []
     /// True if an element is in another document, whose relative references the `BaseURL`s of this one are for.
     var hasRemoteElements = false
     /// The places of `Location` elements, which are references too.
-    var locations: [MPDPlace] = []
+    var locations: [MPDField] = []
 }

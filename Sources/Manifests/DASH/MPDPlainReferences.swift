@@ -13,12 +13,12 @@ enum MPDPlainReferences {
     case various
 
     init(
-        _ contexts: [MPDContext],
-        _ rules: ManifestRules,
-        _ chooser: inout MPDReferenceChooser
+        in contexts: [MPDContext],
+        rules: ManifestRules,
+        chooser: inout MPDReferenceChooser
     ) throws(ReferenceFault) {
         let probe = [UInt8]("a/b".utf8)
-        switch try chooser.choose(probe, contexts, []) {
+        switch try chooser.choose(probe, in: contexts, under: []) {
         case .unchanged: self = .unchanged
         case .replaced(let text) where text.starts(with: probe): self = .appended(Array(text.dropFirst(probe.count)))
         case .replaced, .impossible: self = .various
@@ -35,20 +35,20 @@ extension Range<Int> {
         if case .segment(let name) = mode { prefix = name.utf8.first ?? 0 }
         let bytes = document.extracting(self)
         var isFirst = true
-        var place = 0
-        while place < bytes.count {
-            let byte = bytes[place]
-            place += 1
+        var position = 0
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += 1
             if byte == UInt8(ascii: "/") {
                 if isFirst { return false }
                 isFirst = true
                 continue
             }
             if isTemplate, byte == UInt8(ascii: "$") {
-                guard let end = bytes.firstIndex(of: byte, from: place),
-                    MPDTemplate.isKnown(bytes.extracting(place..<end))
+                guard let end = bytes.firstIndex(of: byte, from: position),
+                    MPDTemplate.isKnown(bytes.extracting(position..<end))
                 else { return false }
-                place = end + 1
+                position = end + 1
                 isFirst = false
                 continue
             }
@@ -62,8 +62,8 @@ extension Range<Int> {
 extension Span<UInt8> {
     /// True if an `@id` can stand anywhere in a path without a meaning of its own.
     var isPlainIdentifier: Bool {
-        for place in indices {
-            let byte = self[place]
+        for position in indices {
+            let byte = self[position]
             guard byte.isPlain, byte != UInt8(ascii: "."), byte != UInt8(ascii: "~") else { return false }
         }
         return !isEmpty

@@ -15,7 +15,7 @@ enum MPDQueryTemplate {
     ///   - template: `@queryTemplate`.
     ///   - query: The query of the MPD's URL.
     ///   - name: The name of the parameter with the grant.
-    static func narrow(_ template: [UInt8], _ query: [UInt8], without name: String) -> [UInt8]? {
+    static func narrow(_ template: [UInt8], query: [UInt8], without name: String) -> [UInt8]? {
         var others: [UInt8] = []
         let hasOthers = !query.isEmpty && GrantParameter.appendOthers(than: name, of: query.span, &others)
         let names = Set(others.split(separator: UInt8(ascii: "&")).map { $0.prefix { $0 != UInt8(ascii: "=") } })
@@ -26,7 +26,7 @@ enum MPDQueryTemplate {
                 isChanged = true
                 // A dollar sign in a template is written twice.
                 if hasOthers { parts.append(others.flatMap { $0 == UInt8(ascii: "$") ? [$0, $0] : [$0] }) }
-            } else if addsOnly(names, Array(part)) {
+            } else if addsOnly(names, in: Array(part)) {
                 parts.append(Array(part))
             } else {
                 isChanged = true
@@ -37,12 +37,12 @@ enum MPDQueryTemplate {
     }
 
     /// Returns true if all parameters that a part of a template takes from the URL are in `names`.
-    private static func addsOnly(_ names: Set<ArraySlice<UInt8>>, _ part: [UInt8]) -> Bool {
+    private static func addsOnly(_ names: Set<ArraySlice<UInt8>>, in part: [UInt8]) -> Bool {
         let bytes = part.span
-        for place in bytes.indices {
-            if bytes.starts(with: "$querypart$", at: place) { return false }
-            guard bytes.starts(with: "$query:", at: place) else { continue }
-            let start = place + 7
+        for position in bytes.indices {
+            if bytes.starts(with: "$querypart$", at: position) { return false }
+            guard bytes.starts(with: "$query:", at: position) else { continue }
+            let start = position + 7
             guard let end = bytes.firstIndex(of: UInt8(ascii: "$"), from: start), names.contains(part[start..<end])
             else { return false }
         }

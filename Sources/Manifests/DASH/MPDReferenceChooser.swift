@@ -55,46 +55,48 @@ struct MPDReferenceChooser {
     /// Chooses the text of a reference.
     mutating func choose(
         _ value: [UInt8],
-        _ contexts: [MPDContext],
-        _ conditions: Conditions
+        in contexts: [MPDContext],
+        under conditions: Conditions
     ) throws(ReferenceFault) -> Choice {
-        if let encoded = try value.span.encodingBlanks() { return try choose(encoded, contexts, conditions) }
+        if let encoded = try value.span.encodingBlanks() { return try choose(encoded, in: contexts, under: conditions) }
         budget -= contexts.count
         guard budget >= 0, let first = contexts.first else { return .impossible }
         var targets: [ReferenceBase] = []
         var granted: MPDContext?
         for context in contexts {
-            guard let filled = fill(value, context, conditions) else { return .impossible }
+            guard let filled = fill(value, in: context, under: conditions) else { return .impossible }
             var target = try writer.base(filled.span, against: context.base.old)
             if target.isProtected, !conditions.contains(.bare) {
                 granted = granted ?? context
-                target = try grant(filled, context.base.old)
+                target = try grant(filled, against: context.base.old)
             }
             targets.append(target.asRead)
         }
-        if try fits(value, contexts, targets, conditions) { return finish(.unchanged, value, contexts) }
+        if try fits(value, in: contexts, targets: targets, under: conditions) {
+            return finish(.unchanged, of: value, in: contexts)
+        }
         var traits: ReferenceWriter.Traits = []
         if conditions.contains(.template) { traits = .template }
         var candidate: [UInt8] = []
         if let granted {
-            _ = try writer.write(value.span, against: granted.base.old, traits, to: &candidate)
-            if try fits(candidate, contexts, targets, conditions) {
-                return finish(.replaced(candidate), candidate, contexts)
+            _ = try writer.write(value.span, against: granted.base.old, traits: traits, to: &candidate)
+            if try fits(candidate, in: contexts, targets: targets, under: conditions) {
+                return finish(.replaced(candidate), of: candidate, in: contexts)
             }
         }
-        let absolute = try absolute(value, (granted ?? first).base.old)
+        let absolute = try absolute(value, against: (granted ?? first).base.old)
         candidate = []
         if granted == nil {
             candidate = absolute
         } else {
-            _ = try writer.write(absolute.span, against: (granted ?? first).base.old, traits, to: &candidate)
+            _ = try writer.write(absolute.span, against: (granted ?? first).base.old, traits: traits, to: &candidate)
         }
-        guard try fits(candidate, contexts, targets, conditions) else { return .impossible }
-        return finish(.replaced(candidate), candidate, contexts)
+        guard try fits(candidate, in: contexts, targets: targets, under: conditions) else { return .impossible }
+        return finish(.replaced(candidate), of: candidate, in: contexts)
     }
 
     /// Returns the base that a `BaseURL` makes: from its old text against the old base, its new one against the new.
-    mutating func base(_ old: [UInt8], _ new: [UInt8], in base: MPDBase) throws(ReferenceFault) -> MPDBase {
+    mutating func base(old: [UInt8], new: [UInt8], in base: MPDBase) throws(ReferenceFault) -> MPDBase {
         budget -= 1
         return MPDBase(
             old: try writer.base(old.span, against: base.old),
@@ -109,14 +111,14 @@ struct MPDReferenceChooser {
     }
 
     /// Returns a reference with the grant, if it is a protected one.
-    mutating func written(_ value: [UInt8], _ base: ReferenceBase) throws(ReferenceFault) -> [UInt8] {
+    mutating func written(_ value: [UInt8], against base: ReferenceBase) throws(ReferenceFault) -> [UInt8] {
         var written: [UInt8] = []
         let outcome = try writer.write(value.span, against: base, to: &written)
         return outcome == .written ? written : value
     }
 
     /// Returns the URL of a reference with the grant, if it is a protected one.
-    mutating func grant(_ value: [UInt8], _ base: ReferenceBase) throws(ReferenceFault) -> ReferenceBase {
+    mutating func grant(_ value: [UInt8], against base: ReferenceBase) throws(ReferenceFault) -> ReferenceBase {
         var reference: [UInt8] = []
         guard try writer.write(value.span, against: base, to: &reference) == .written else {
             return try writer.base(value.span, against: base).asRead
@@ -125,7 +127,7 @@ struct MPDReferenceChooser {
     }
 
     /// Fills a template in; `nil` if that is longer than a tag may be.
-    private mutating func fill(_ value: [UInt8], _ context: MPDContext, _ conditions: Conditions) -> [UInt8]? {
+    private mutating func fill(_ value: [UInt8], in context: MPDContext, under conditions: Conditions) -> [UInt8]? {
         guard conditions.contains(.template) else { return value }
         let filled = MPDTemplate.fill(value, id: context.id, limit: longest)
         if filled == nil { budget = -1 }
@@ -135,21 +137,21 @@ struct MPDReferenceChooser {
     /// Returns true if a text is the wanted URL against every base.
     private mutating func fits(
         _ candidate: [UInt8],
-        _ contexts: [MPDContext],
-        _ targets: [ReferenceBase],
-        _ conditions: Conditions
+        in contexts: [MPDContext],
+        targets: [ReferenceBase],
+        under conditions: Conditions
     ) throws(ReferenceFault) -> Bool {
         if conditions.contains(.absolute) { guard try !isRelative(candidate) else { return false } }
         for (context, target) in zip(contexts, targets) {
             budget -= 1
-            guard let filled = fill(candidate, context, conditions) else { return false }
+            guard let filled = fill(candidate, in: context, under: conditions) else { return false }
             let found = try writer.base(filled.span, against: context.base.new)
             guard found.isSame(as: target) else { return false }
         }
         return true
     }
 
-    private mutating func finish(_ choice: Choice, _ value: [UInt8], _ contexts: [MPDContext]) -> Choice {
+    private mutating func finish(_ choice: Choice, of value: [UInt8], in contexts: [MPDContext]) -> Choice {
         guard !usesDocument, contexts.contains(where: \.base.isDocument) else { return choice }
         let form = try? ReferenceParts(value.span).form
         switch form {
@@ -168,7 +170,7 @@ struct MPDReferenceChooser {
     }
 
     /// Returns the absolute URL of a reference or template, with a fragment.
-    private func absolute(_ value: [UInt8], _ base: ReferenceBase) throws(ReferenceFault) -> [UInt8] {
+    private func absolute(_ value: [UInt8], against base: ReferenceBase) throws(ReferenceFault) -> [UInt8] {
         let bytes = value.span
         let parts = try ReferenceParts(bytes)
         guard base.scheme != nil else { return value }
@@ -177,7 +179,7 @@ struct MPDReferenceChooser {
         case .network: return [UInt8]("\(base.scheme?.rawValue ?? ""):".utf8) + value
         case .path: break
         }
-        var url = try base.origin + base.resolving(bytes, parts).path
+        var url = try base.origin + base.resolving(bytes, parts: parts).path
         parts.appendInheritedQuery(of: base, to: &url)
         url.append(copying: bytes.extracting(parts.path.upperBound...))
         return url

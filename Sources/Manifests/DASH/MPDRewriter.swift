@@ -26,7 +26,7 @@ public struct MPDRewriter: ManifestRewriting, ~Copyable {
     ///
     /// - Throws: ``ManifestFault`` with ``ManifestCode/tooLarge`` above ``ManifestLimits/size``.
     public mutating func append(_ bytes: Span<UInt8>, to output: inout [UInt8]) throws(ManifestFault) {
-        try document.keep(bytes, within: rules.limits)
+        try document.append(bytes, within: rules.limits)
     }
 
     /// Rewrites the MPD.
@@ -34,12 +34,12 @@ public struct MPDRewriter: ManifestRewriting, ~Copyable {
         let edits = try MPDEditor.edits(of: document, rules)
         let bytes = document.span
         output.reserveCapacity(output.count + document.count + edits.reduce(0) { $0 + $1.replacement.count })
-        var place = 0
+        var position = 0
         for edit in edits {
-            output.append(copying: bytes.extracting(place..<edit.range.lowerBound))
+            output.append(copying: bytes.extracting(position..<edit.range.lowerBound))
             output.append(copying: edit.replacement.span)
-            place = edit.range.upperBound
+            position = edit.range.upperBound
         }
-        output.append(copying: bytes.extracting(place...))
+        output.append(copying: bytes.extracting(position...))
     }
 }

@@ -37,10 +37,10 @@ enum MPDTemplate {
     /// Returns true if the template has the identifier of the Representation.
     static func namesRepresentation(_ template: [UInt8]) -> Bool {
         let bytes = template.span
-        var place = 0
-        while let dollar = bytes.firstIndex(of: UInt8(ascii: "$"), from: place) {
+        var position = 0
+        while let dollar = bytes.firstIndex(of: UInt8(ascii: "$"), from: position) {
             if bytes.starts(with: "$RepresentationID$", at: dollar) { return true }
-            place = dollar + 1
+            position = dollar + 1
         }
         return false
     }

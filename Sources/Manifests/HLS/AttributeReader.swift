@@ -18,50 +18,50 @@ struct AttributeReader {
     /// The list is malformed: two readers could find other attributes in it.
     struct Malformed: Error {}
 
-    private var place: Int
+    private var position: Int
 
     /// Creates a reader of the list that begins at `place`.
-    init(at place: Int) { self.place = place }
+    init(at position: Int) { self.position = position }
 
     /// Returns the next attribute; `nil` at the end of the line.
     mutating func next(in line: Span<UInt8>) throws(Malformed) -> Attribute? {
         skipBlanks(line)
-        guard place < line.count else { return nil }
-        let start = place
-        while place < line.count, line[place] != UInt8(ascii: "=") {
-            guard line[place] != UInt8(ascii: ","), line[place] != UInt8(ascii: "\"") else { throw Malformed() }
-            place += 1
+        guard position < line.count else { return nil }
+        let start = position
+        while position < line.count, line[position] != UInt8(ascii: "=") {
+            guard line[position] != UInt8(ascii: ","), line[position] != UInt8(ascii: "\"") else { throw Malformed() }
+            position += 1
         }
-        var end = place
+        var end = position
         while end > start, line[end - 1].isBlank { end -= 1 }
-        guard place < line.count, end > start else { throw Malformed() }
-        place += 1
-        guard place < line.count, line[place] == UInt8(ascii: "\"") else {
+        guard position < line.count, end > start else { throw Malformed() }
+        position += 1
+        guard position < line.count, line[position] == UInt8(ascii: "\"") else {
             return Attribute(name: start..<end, value: try readPlain(line), isQuoted: false)
         }
-        guard let quote = line.firstIndex(of: UInt8(ascii: "\""), from: place + 1) else { throw Malformed() }
-        let value = place + 1..<quote
-        place = quote + 1
+        guard let quote = line.firstIndex(of: UInt8(ascii: "\""), from: position + 1) else { throw Malformed() }
+        let value = position + 1..<quote
+        position = quote + 1
         skipBlanks(line)
-        if place < line.count {
-            guard line[place] == UInt8(ascii: ",") else { throw Malformed() }
-            place += 1
+        if position < line.count {
+            guard line[position] == UInt8(ascii: ",") else { throw Malformed() }
+            position += 1
         }
         return Attribute(name: start..<end, value: value, isQuoted: true)
     }
 
     private mutating func readPlain(_ line: Span<UInt8>) throws(Malformed) -> Range<Int> {
-        let start = place
-        while place < line.count, line[place] != UInt8(ascii: ",") {
-            guard line[place] != UInt8(ascii: "\"") else { throw Malformed() }
-            place += 1
+        let start = position
+        while position < line.count, line[position] != UInt8(ascii: ",") {
+            guard line[position] != UInt8(ascii: "\"") else { throw Malformed() }
+            position += 1
         }
-        defer { place += 1 }
-        return start..<place
+        defer { position += 1 }
+        return start..<position
     }
 
     private mutating func skipBlanks(_ line: Span<UInt8>) {
-        while place < line.count, line[place].isBlank { place += 1 }
+        while position < line.count, line[position].isBlank { position += 1 }
     }
 }
 

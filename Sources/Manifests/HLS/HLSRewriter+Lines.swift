@@ -9,28 +9,28 @@ extension HLSRewriter {
     /// - Parameter copied: The position up to which the output has the bytes. Stays behind if the line does not change, so
     ///   that such lines are copied together.
     mutating func rewriteLine(
-        _ bytes: Span<UInt8>,
-        _ range: Range<Int>,
-        _ copied: inout Int,
+        in bytes: Span<UInt8>,
+        at range: Range<Int>,
+        copied: inout Int,
         to output: inout [UInt8]
     ) throws(ManifestFault) {
         guard range.count <= rules.limits.lineLength else { throw tooLong }
         lines += 1
         guard lines <= rules.limits.lines else {
-            throw ManifestFault(.tooLarge, line: lines, "more than \(rules.limits.lines) lines")
+            throw ManifestFault(.tooLarge, line: lines, reason: "more than \(rules.limits.lines) lines")
         }
         guard lines > 1 else { return try checkHeader(bytes.extracting(range)) }
         guard !range.isEmpty else { return }
         guard bytes[range.lowerBound] == UInt8(ascii: "#") else {
-            return try rewriteReference(bytes, range, &copied, to: &output)
+            return try rewriteReference(in: bytes, at: range, copied: &copied, to: &output)
         }
         // The most frequent tag first; comments begin otherwise.
         guard !bytes.starts(with: "#EXTINF:", at: range.lowerBound), bytes.starts(with: "#EXT", at: range.lowerBound)
         else {
-            if isDefinitionDue { defineGrant(bytes, beforeSegment: range, &copied, to: &output) }
+            if isDefinitionDue { defineGrant(in: bytes, beforeSegment: range, copied: &copied, to: &output) }
             return
         }
-        try rewriteTag(bytes, range, &copied, to: &output)
+        try rewriteTag(in: bytes, at: range, copied: &copied, to: &output)
     }
 
     private func checkHeader(_ line: Span<UInt8>) throws(ManifestFault) {
@@ -38,16 +38,16 @@ extension HLSRewriter {
         var (start, end) = (line.starts(with: "\u{FEFF}", at: 0) ? 3 : 0, line.count)
         while end > start, line[end - 1].isBlank { end -= 1 }
         guard line.extracting(start..<end).isText("#EXTM3U") else {
-            throw ManifestFault(.malformed, line: 1, "the first line is not #EXTM3U")
+            throw ManifestFault(.malformed, line: 1, reason: "the first line is not #EXTM3U")
         }
     }
 
     // MARK: References
 
     private mutating func rewriteReference(
-        _ bytes: Span<UInt8>,
-        _ range: Range<Int>,
-        _ copied: inout Int,
+        in bytes: Span<UInt8>,
+        at range: Range<Int>,
+        copied: inout Int,
         to output: inout [UInt8]
     ) throws(ManifestFault) {
         guard let first = range.first(where: { !bytes[$0].isBlank }) else { return }
@@ -57,33 +57,33 @@ extension HLSRewriter {
         }
         try countReference()
         if let insertion = plain.insertion(in: bytes, range) {
-            output.append(copying: bytes.extracting(copied..<insertion.place))
+            output.append(copying: bytes.extracting(copied..<insertion.position))
             if insertion.isFolder { output += plain.folder } else { output += plain.grant }
-            copied = insertion.place
+            copied = insertion.position
             return
         }
-        try write(bytes, range, nil, &copied, to: &output)
-        plain.learn(bytes, range, isWritten: copied == range.upperBound)
+        try write(referenceIn: bytes, at: range, of: nil, copied: &copied, to: &output)
+        plain.learn(from: bytes, at: range, isWritten: copied == range.upperBound)
     }
 
     /// Writes a reference that stands in `range`, with what was not copied before it, if it changes.
     ///
     /// - Parameter tag: The tag that it is an attribute of; `nil` for a line.
     private mutating func write(
-        _ bytes: Span<UInt8>,
-        _ range: Range<Int>,
-        _ tag: PlaylistTag?,
-        _ copied: inout Int,
+        referenceIn bytes: Span<UInt8>,
+        at range: Range<Int>,
+        of tag: PlaylistTag?,
+        copied: inout Int,
         to output: inout [UInt8]
     ) throws(ManifestFault) {
         let start = output.count
         output.append(copying: bytes.extracting(copied..<range.lowerBound))
         let isWritten: Bool
         if let expansion = try variables.expand(bytes.extracting(range), line: lines) {
-            isWritten = try write(expansion, tag, to: &output)
+            isWritten = try write(expansion, of: tag, to: &output)
         } else {
             do throws(ReferenceFault) {
-                isWritten = try write(bytes.extracting(range), tag, [], to: &output) != .unchanged
+                isWritten = try write(bytes.extracting(range), of: tag, traits: [], to: &output) != .unchanged
             } catch {
                 throw ManifestFault(error, line: lines)
             }
@@ -93,21 +93,23 @@ extension HLSRewriter {
 
     private mutating func write(
         _ reference: Span<UInt8>,
-        _ tag: PlaylistTag?,
-        _ traits: ReferenceWriter.Traits,
+        of tag: PlaylistTag?,
+        traits: ReferenceWriter.Traits,
         to output: inout [UInt8]
     ) throws(ReferenceFault) -> ReferenceWriter.Outcome {
         var traits = traits.union(rules.traits)
         if tag == .key, rules.options.contains(.sparingKeys) { traits.insert(.withoutGrant) }
-        guard let tag, tag.isKept else { return try writer.write(reference, against: rules.base, traits, to: &output) }
-        return try lastingWriter.write(reference, against: rules.base, traits, to: &output)
+        guard let tag, tag.isKept else {
+            return try writer.write(reference, against: rules.base, traits: traits, to: &output)
+        }
+        return try lastingWriter.write(reference, against: rules.base, traits: traits, to: &output)
     }
 
     /// Writes a reference with variables. Those whose values are known are replaced, so that the player resolves the same
     /// reference as this rewriter.
     private mutating func write(
         _ expansion: PlaylistVariables.Expansion,
-        _ tag: PlaylistTag?,
+        of tag: PlaylistTag?,
         to output: inout [UInt8]
     ) throws(ManifestFault) -> Bool {
         do throws(ReferenceFault) {
@@ -115,7 +117,7 @@ extension HLSRewriter {
             // A value from the URL would end the attribute.
             if tag != nil, expansion.text.contains(UInt8(ascii: "\"")) { throw .controlCharacter }
             let traits: ReferenceWriter.Traits = expansion.isOpen ? .unresolved : []
-            let outcome = try write(expansion.text.span, tag, traits, to: &output)
+            let outcome = try write(expansion.text.span, of: tag, traits: traits, to: &output)
             if outcome != .written, expansion.hasGrant { throw .grantToOtherHost }
             return outcome != .unchanged
         } catch {
@@ -126,16 +128,16 @@ extension HLSRewriter {
     private mutating func countReference() throws(ManifestFault) {
         references += 1
         guard references <= rules.limits.references else {
-            throw ManifestFault(.tooLarge, line: lines, "more than \(rules.limits.references) references")
+            throw ManifestFault(.tooLarge, line: lines, reason: "more than \(rules.limits.references) references")
         }
     }
 
     // MARK: Tags
 
     private mutating func rewriteTag(
-        _ bytes: Span<UInt8>,
-        _ range: Range<Int>,
-        _ copied: inout Int,
+        in bytes: Span<UInt8>,
+        at range: Range<Int>,
+        copied: inout Int,
         to output: inout [UInt8]
     ) throws(ManifestFault) {
         let line = bytes.extracting(range)
@@ -146,27 +148,28 @@ extension HLSRewriter {
         case .variant:
             isDefinitionDue = false
             guard !isGrantDefined else {
-                throw ManifestFault(.malformed, line: lines, "a variant in a playlist with segments")
+                throw ManifestFault(.malformed, line: lines, reason: "a variant in a playlist with segments")
             }
             guard line.contains("URI") else { return }
-        case .definition: return try define(bytes, range, at: min(end + 1, line.count), &copied, to: &output)
+        case .definition:
+            return try define(in: bytes, range: range, at: min(end + 1, line.count), copied: &copied, to: &output)
         case .version: return readVersion(line, at: min(end + 1, line.count))
-        case .part where isDefinitionDue: defineGrant(bytes, before: range, &copied, to: &output)
+        case .part where isDefinitionDue: defineGrant(in: bytes, before: range, copied: &copied, to: &output)
         case .unknown where line.firstIndex(of: UInt8(ascii: "\""), from: end) == nil: return
         case .unknown, .uri, .key, .part, .dateRange, .steering: break
         }
-        guard try findReferences(line, at: min(end + 1, line.count), tag) else {
+        guard try findReferences(in: line, at: min(end + 1, line.count), of: tag) else {
             // Names and titles with a quotation mark in them are the most frequent fault of metadata, which has no reference then.
             guard tag.isLenient || !tag.mayHaveReference(in: line) else {
                 let name = String(decoding: [UInt8](line.extracting(1..<end)), as: UTF8.self)
-                throw ManifestFault(.malformed, line: lines, "the attribute list of \(name) is malformed")
+                throw ManifestFault(.malformed, line: lines, reason: "the attribute list of \(name) is malformed")
             }
             return
         }
         for reference in found where !reference.isEmpty {
             try countReference()
-            let place = range.lowerBound + reference.lowerBound..<range.lowerBound + reference.upperBound
-            try write(bytes, place, tag, &copied, to: &output)
+            let located = range.lowerBound + reference.lowerBound..<range.lowerBound + reference.upperBound
+            try write(referenceIn: bytes, at: located, of: tag, copied: &copied, to: &output)
         }
     }
 
@@ -174,17 +177,21 @@ extension HLSRewriter {
 
     /// Reads an `EXT-X-DEFINE`. One that was written here before is left out.
     private mutating func define(
-        _ bytes: Span<UInt8>,
-        _ range: Range<Int>,
-        at place: Int,
-        _ copied: inout Int,
+        in bytes: Span<UInt8>,
+        range: Range<Int>,
+        at position: Int,
+        copied: inout Int,
         to output: inout [UInt8]
     ) throws(ManifestFault) {
-        switch try variables.define(bytes.extracting(range), at: place, line: lines) {
+        switch try variables.define(bytes.extracting(range), at: position, line: lines) {
         case .other: return
         case .taken:
             guard !isGrantDefined else {
-                throw ManifestFault(.malformed, line: lines, "the variable \(PlaylistVariables.own) is defined twice")
+                throw ManifestFault(
+                    .malformed,
+                    line: lines,
+                    reason: "the variable \(PlaylistVariables.own) is defined twice"
+                )
             }
             isNameTaken = true
         case .own:
@@ -196,28 +203,28 @@ extension HLSRewriter {
     }
 
     /// Reads the version of the playlist: variables need 8.
-    private mutating func readVersion(_ line: Span<UInt8>, at place: Int) {
-        let number = String(decoding: [UInt8](line.extracting(place...)), as: UTF8.self)
+    private mutating func readVersion(_ line: Span<UInt8>, at position: Int) {
+        let number = String(decoding: [UInt8](line.extracting(position...)), as: UTF8.self)
         isDefinitionDue = rules.options.contains(.definingGrant) && !isGrantDefined && Int(number) ?? 0 >= 8
     }
 
     /// Writes the definition before the line `range` if that is a segment's. Never inline: lines are many, and this is once.
     @inline(never)
     private mutating func defineGrant(
-        _ bytes: Span<UInt8>,
+        in bytes: Span<UInt8>,
         beforeSegment range: Range<Int>,
-        _ copied: inout Int,
+        copied: inout Int,
         to output: inout [UInt8]
     ) {
         guard bytes.starts(with: "#EXTINF:", at: range.lowerBound) else { return }
-        defineGrant(bytes, before: range, &copied, to: &output)
+        defineGrant(in: bytes, before: range, copied: &copied, to: &output)
     }
 
     /// Writes the definition of the variable with the grant before the line `range`.
     private mutating func defineGrant(
-        _ bytes: Span<UInt8>,
+        in bytes: Span<UInt8>,
         before range: Range<Int>,
-        _ copied: inout Int,
+        copied: inout Int,
         to output: inout [UInt8]
     ) {
         isDefinitionDue = false
@@ -232,12 +239,12 @@ extension HLSRewriter {
 
     /// Finds the references of a tag. Returns false if its attribute list is malformed.
     private mutating func findReferences(
-        _ line: Span<UInt8>,
-        at place: Int,
-        _ tag: PlaylistTag
+        in line: Span<UInt8>,
+        at position: Int,
+        of tag: PlaylistTag
     ) throws(ManifestFault) -> Bool {
         found.removeAll(keepingCapacity: true)
-        var reader = AttributeReader(at: place)
+        var reader = AttributeReader(at: position)
         var count = 0
         do throws(AttributeReader.Malformed) {
             while let attribute = try reader.next(in: line) {
@@ -252,7 +259,7 @@ extension HLSRewriter {
             return false
         }
         guard count <= rules.limits.attributes else {
-            throw ManifestFault(.tooLarge, line: lines, "more than \(rules.limits.attributes) attributes")
+            throw ManifestFault(.tooLarge, line: lines, reason: "more than \(rules.limits.attributes) attributes")
         }
         return true
     }

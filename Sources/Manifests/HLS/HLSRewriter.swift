@@ -52,13 +52,13 @@ public struct HLSRewriter: ManifestRewriting {
         do throws(PlaylistText.Fault) {
             try text.check(bytes.extracting(..<allowed))
         } catch {
-            checked = error.place
-            fault = ManifestFault(error.code, line: 0, error.reason)
+            checked = error.position
+            fault = ManifestFault(error.code, line: 0, reason: error.reason)
         }
         try rewriteLines(bytes.extracting(..<checked), to: &output)
-        if let fault { throw ManifestFault(fault.code, line: lines + 1, fault.reason) }
+        if let fault { throw ManifestFault(fault.code, line: lines + 1, reason: fault.reason) }
         guard allowed == bytes.count else {
-            throw ManifestFault(.tooLarge, line: lines + 1, "more than \(rules.limits.size) bytes")
+            throw ManifestFault(.tooLarge, line: lines + 1, reason: "more than \(rules.limits.size) bytes")
         }
     }
 
@@ -68,27 +68,27 @@ public struct HLSRewriter: ManifestRewriting {
             throw ManifestFault(
                 .malformed,
                 line: lines + 1,
-                "the playlist ends within a character or the end of a line"
+                reason: "the playlist ends within a character or the end of a line"
             )
         }
         if !kept.isEmpty { try rewriteKept(to: &output, isEnded: false) }
-        guard lines > 0 else { throw ManifestFault(.malformed, line: 1, "the playlist is empty") }
+        guard lines > 0 else { throw ManifestFault(.malformed, line: 1, reason: "the playlist is empty") }
     }
 
     private mutating func rewriteLines(_ bytes: Span<UInt8>, to output: inout [UInt8]) throws(ManifestFault) {
         var start = 0
         if !kept.isEmpty {
-            guard let end = bytes.firstIndex(of: 0x0A, from: 0) else { return try keep(bytes) }
-            try keep(bytes.extracting(...end))
+            guard let end = bytes.firstIndex(of: 0x0A, from: 0) else { return try hold(bytes) }
+            try hold(bytes.extracting(...end))
             try rewriteKept(to: &output, isEnded: true)
             start = end + 1
         }
         let rest = bytes.extracting(start...)
         let end = try rewrite(rest, to: &output)
-        try keep(rest.extracting(end...))
+        try hold(rest.extracting(end...))
     }
 
-    private mutating func keep(_ bytes: Span<UInt8>) throws(ManifestFault) {
+    private mutating func hold(_ bytes: Span<UInt8>) throws(ManifestFault) {
         kept.append(copying: bytes)
         // The end of a line has up to two bytes.
         guard kept.count <= rules.limits.lineLength + 2 else { throw tooLong }
@@ -101,7 +101,7 @@ public struct HLSRewriter: ManifestRewriting {
             _ = try rewrite(line.span, to: &output)
         } else {
             var copied = 0
-            try rewriteLine(line.span, 0..<line.count, &copied, to: &output)
+            try rewriteLine(in: line.span, at: 0..<line.count, copied: &copied, to: &output)
             output.append(copying: line.span.extracting(copied...))
         }
         line.removeAll(keepingCapacity: true)
@@ -113,7 +113,7 @@ public struct HLSRewriter: ManifestRewriting {
         var (start, copied) = (0, 0)
         while let feed = bytes.firstIndex(of: 0x0A, from: start) {
             let end = feed > start && bytes[feed - 1] == 0x0D ? feed - 1 : feed
-            try rewriteLine(bytes, start..<end, &copied, to: &output)
+            try rewriteLine(in: bytes, at: start..<end, copied: &copied, to: &output)
             start = feed + 1
         }
         output.append(copying: bytes.extracting(copied..<start))
@@ -121,6 +121,6 @@ public struct HLSRewriter: ManifestRewriting {
     }
 
     var tooLong: ManifestFault {
-        ManifestFault(.tooLarge, line: lines + 1, "a line has more than \(rules.limits.lineLength) bytes")
+        ManifestFault(.tooLarge, line: lines + 1, reason: "a line has more than \(rules.limits.lineLength) bytes")
     }
 }

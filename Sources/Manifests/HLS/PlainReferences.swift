@@ -10,7 +10,7 @@ internal import Encodings
 struct PlainReferences {
     /// A place in a line, and what is inserted there.
     struct Insertion {
-        let place: Int
+        let position: Int
         /// True for the grant and the folder of the playlist, false for the grant alone.
         let isFolder: Bool
     }
@@ -32,7 +32,7 @@ struct PlainReferences {
 
     private enum Class {
         static let other: UInt8 = 1
-        static let question: UInt8 = 2
+        static let query: UInt8 = 2
         static let slash: UInt8 = 4
         /// A character that may not be the first of a segment: a dot, or the first of an old grant.
         static let beginning: UInt8 = 8
@@ -52,7 +52,7 @@ struct PlainReferences {
             grant = [UInt8]("/\(prefix)\(text)".utf8)
             isSegment = true
             isRelativeKnown = rules.base.isProtected
-            classes[Int(UInt8(ascii: "?"))] = Class.question
+            classes[Int(UInt8(ascii: "?"))] = Class.query
             if let first = prefix.utf8.first { classes[Int(first)] = Class.beginning }
             var folder = rules.base.hasSameSite(as: rules.requested) ? [] : rules.base.origin
             folder += rules.base.root + grant
@@ -85,7 +85,7 @@ struct PlainReferences {
         }
         guard !isFolder || !isSegment || !folder.isEmpty else { return nil }
         guard isPlain(bytes.extracting(start..<range.upperBound), isFolder: isFolder) else { return nil }
-        return Insertion(place: isSegment ? start : range.upperBound, isFolder: isSegment && isFolder)
+        return Insertion(position: isSegment ? start : range.upperBound, isFolder: isSegment && isFolder)
     }
 
     /// Returns true if a path, with or without a query, needs no change.
@@ -93,22 +93,22 @@ struct PlainReferences {
         // Without branches: most bytes are plain, and the others come at any place.
         var previous = isFolder ? Class.slash : 0
         var (seen, pairs): (UInt8, UInt8) = (0, 0)
-        for place in path.indices {
-            let next = classes[Int(path[place])]
+        for position in path.indices {
+            let next = classes[Int(path[position])]
             seen |= next
             // The bit of a slash before a slash or a beginning.
             pairs |= previous & (next | next >> 1)
             previous = next
         }
         if seen & Class.other != 0 { return false }
-        guard seen & Class.question != 0 else { return pairs & Class.slash == 0 }
+        guard seen & Class.query != 0 else { return pairs & Class.slash == 0 }
         // In a query, every slash is plain.
         let end = path.firstIndex(of: UInt8(ascii: "?"), from: 0) ?? path.count
         return isPlain(path.extracting(..<end), isFolder: isFolder)
     }
 
     /// Remembers the scheme and authority of an absolute reference that was written.
-    mutating func learn(_ bytes: Span<UInt8>, _ range: Range<Int>, isWritten: Bool) {
+    mutating func learn(from bytes: Span<UInt8>, at range: Range<Int>, isWritten: Bool) {
         let reference = bytes.extracting(range)
         guard isAbsoluteKnown, isWritten, !reference.hasVariable, let parts = try? ReferenceParts(reference),
             case .absolute = parts.form

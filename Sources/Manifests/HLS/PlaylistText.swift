@@ -11,7 +11,7 @@ struct PlaylistText {
     /// A fault, and its position in the checked bytes.
     struct Fault: Error {
         let code: ManifestCode
-        let place: Int
+        let position: Int
         let reason: String
     }
 
@@ -29,8 +29,10 @@ struct PlaylistText {
     mutating func check(_ bytes: Span<UInt8>) throws(Fault) {
         // Most playlists have nothing but printable ASCII in lines that end in a line feed.
         if isComplete, bytes.isPlainText { return }
-        for place in bytes.indices {
-            if let (code, reason) = read(bytes[place]) { throw Fault(code: code, place: place, reason: reason) }
+        for position in bytes.indices {
+            if let (code, reason) = read(bytes[position]) {
+                throw Fault(code: code, position: position, reason: reason)
+            }
         }
     }
 
@@ -45,13 +47,13 @@ struct PlaylistText {
         case 0x0D: isAfterReturn = true
         case 0x09, 0x0A, 0x20...0x7E: break
         case 0x01...0x1F, 0x7F: return (.malformed, "a control character")
-        case 0xC2...0xDF: begin(1, byte & 0x1F)
-        case 0xE0: begin(2, byte & 0x0F, 0xA0...0xBF)
-        case 0xED: begin(2, byte & 0x0F, 0x80...0x9F)
-        case 0xE1...0xEF: begin(2, byte & 0x0F)
-        case 0xF0: begin(3, byte & 0x07, 0x90...0xBF)
-        case 0xF4: begin(3, byte & 0x07, 0x80...0x8F)
-        case 0xF1...0xF3: begin(3, byte & 0x07)
+        case 0xC2...0xDF: begin(missing: 1, bits: byte & 0x1F)
+        case 0xE0: begin(missing: 2, bits: byte & 0x0F, range: 0xA0...0xBF)
+        case 0xED: begin(missing: 2, bits: byte & 0x0F, range: 0x80...0x9F)
+        case 0xE1...0xEF: begin(missing: 2, bits: byte & 0x0F)
+        case 0xF0: begin(missing: 3, bits: byte & 0x07, range: 0x90...0xBF)
+        case 0xF4: begin(missing: 3, bits: byte & 0x07, range: 0x80...0x8F)
+        case 0xF1...0xF3: begin(missing: 3, bits: byte & 0x07)
         default: return Self.invalid
         }
         return nil
@@ -59,7 +61,7 @@ struct PlaylistText {
 
     private static let invalid = (ManifestCode.encodingInvalid, "the playlist is not UTF-8")
 
-    private mutating func begin(_ missing: Int, _ bits: UInt8, _ range: ClosedRange<UInt8> = 0x80...0xBF) {
+    private mutating func begin(missing: Int, bits: UInt8, range: ClosedRange<UInt8> = 0x80...0xBF) {
         self.missing = missing
         self.range = range
         scalar = UInt32(bits)
@@ -85,8 +87,8 @@ extension Span<UInt8> {
         unsafe withUnsafeBufferPointer { bytes in
             // Without a way out of the loop, the compiler makes it one over vectors.
             var others: UInt8 = 0
-            for place in 0..<bytes.count {
-                let byte = unsafe bytes[place]
+            for position in 0..<bytes.count {
+                let byte = unsafe bytes[position]
                 let isText: UInt8 = byte &- 0x20 < 0x5F ? 1 : 0
                 let isFeed: UInt8 = byte == 0x0A ? 1 : 0
                 let isTab: UInt8 = byte == 0x09 ? 1 : 0

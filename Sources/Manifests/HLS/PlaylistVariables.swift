@@ -29,7 +29,7 @@ struct PlaylistVariables {
         /// True if a variable stayed.
         var isOpen: Bool { open > 0 }
 
-        fileprivate mutating func keep(_ variable: Span<UInt8>) {
+        fileprivate mutating func append(_ variable: Span<UInt8>) {
             open += 1
             text.append(copying: variable)
         }
@@ -76,109 +76,117 @@ struct PlaylistVariables {
         var start = 0
         while true {
             guard let end = text.firstIndex(of: UInt8(ascii: "}"), from: mark) else {
-                throw ManifestFault(.malformed, line: line, "a variable has no end")
+                throw ManifestFault(.malformed, line: line, reason: "a variable has no end")
             }
             expansion.text.append(copying: text.extracting(start..<mark))
             switch values[[UInt8](text.extracting(mark + 2..<end))] {
             case .known(let value): expansion.text += value
-            case .unknown: expansion.keep(text.extracting(mark...end))
+            case .unknown: expansion.append(text.extracting(mark...end))
             case .formerGrant(let value):
                 expansion.hasGrant = true
                 expansion.text += value
             case .grant:
                 expansion.hasGrant = true
-                expansion.keep(text.extracting(mark...end))
-            case nil: throw ManifestFault(.malformed, line: line, "a variable is not defined before its use")
+                expansion.append(text.extracting(mark...end))
+            case nil: throw ManifestFault(.malformed, line: line, reason: "a variable is not defined before its use")
             }
-            try check(expansion, line)
+            try check(expansion, line: line)
             start = end + 1
             guard let next = text.firstVariable(from: start) else { break }
             mark = next
         }
         expansion.text.append(copying: text.extracting(start...))
-        try check(expansion, line)
+        try check(expansion, line: line)
         expanded += expansion.text.count
         return expansion
     }
 
     /// Refuses values of values, and many references with a long value, which grow without a bound.
-    private func check(_ expansion: Expansion, _ line: Int) throws(ManifestFault) {
+    private func check(_ expansion: Expansion, line: Int) throws(ManifestFault) {
         guard expansion.text.count <= limits.lineLength else {
-            throw ManifestFault(.tooLarge, line: line, "variables make a line of more than \(limits.lineLength) bytes")
+            throw ManifestFault(
+                .tooLarge,
+                line: line,
+                reason: "variables make a line of more than \(limits.lineLength) bytes"
+            )
         }
         guard (expanded + expansion.text.count) / Self.maximumGrowth <= limits.size else {
-            throw ManifestFault(.tooLarge, line: line, "variables make the playlist too large")
+            throw ManifestFault(.tooLarge, line: line, reason: "variables make the playlist too large")
         }
     }
 
     /// Reads an `EXT-X-DEFINE`.
     ///
     /// - Parameter place: The position of its attribute list.
-    mutating func define(_ bytes: Span<UInt8>, at place: Int, line: Int) throws(ManifestFault) -> Definition {
-        var reader = AttributeReader(at: place)
+    mutating func define(_ bytes: Span<UInt8>, at position: Int, line: Int) throws(ManifestFault) -> Definition {
+        var reader = AttributeReader(at: position)
         var (name, value, imported, parameter): (Range<Int>?, Range<Int>?, Range<Int>?, Range<Int>?)
         do throws(AttributeReader.Malformed) {
             while let attribute = try reader.next(in: bytes) {
                 let key = bytes.extracting(attribute.name)
-                func keep(_ range: inout Range<Int>?) throws(AttributeReader.Malformed) {
+                func readValue(_ range: inout Range<Int>?) throws(AttributeReader.Malformed) {
                     guard attribute.isQuoted, range == nil else { throw AttributeReader.Malformed() }
                     range = attribute.value
                 }
-                if key.isText("NAME") { try keep(&name) }
-                if key.isText("VALUE") { try keep(&value) }
-                if key.isText("IMPORT") { try keep(&imported) }
-                if key.isText("QUERYPARAM") { try keep(&parameter) }
+                if key.isText("NAME") { try readValue(&name) }
+                if key.isText("VALUE") { try readValue(&value) }
+                if key.isText("IMPORT") { try readValue(&imported) }
+                if key.isText("QUERYPARAM") { try readValue(&parameter) }
             }
         } catch {
-            throw ManifestFault(.malformed, line: line, "the attribute list of EXT-X-DEFINE is malformed")
+            throw ManifestFault(.malformed, line: line, reason: "the attribute list of EXT-X-DEFINE is malformed")
         }
         switch (name, value, imported, parameter) {
         case (let name?, let value?, nil, nil):
-            try add(bytes.extracting(name), try given(bytes.extracting(value), line), line)
+            try add(bytes.extracting(name), value: try given(bytes.extracting(value), line: line), line: line)
             let text = bytes.extracting(value)
             guard bytes.extracting(name).hasSameBytes(as: Self.own.utf8.span) else { return .other }
             guard text.isGrant || text.hasSameBytes(as: grant.span) else { return .taken }
             values[[UInt8](Self.own.utf8)] = .formerGrant([UInt8](text))
             return .own
         case (nil, nil, let name?, nil):
-            try add(bytes.extracting(name), foreign(bytes.extracting(name)), line)
+            try add(bytes.extracting(name), value: foreign(bytes.extracting(name)), line: line)
             if bytes.extracting(name).hasSameBytes(as: Self.own.utf8.span) { return .taken }
         case (nil, nil, nil, let name?):
             guard hasQueryOfPlayer else {
-                throw ManifestFault(.unsupported, line: line, "a variable of a query that the player does not see")
+                throw ManifestFault(
+                    .unsupported,
+                    line: line,
+                    reason: "a variable of a query that the player does not see"
+                )
             }
-            try add(bytes.extracting(name), queried(bytes.extracting(name)), line)
+            try add(bytes.extracting(name), value: queried(bytes.extracting(name)), line: line)
             if bytes.extracting(name).hasSameBytes(as: Self.own.utf8.span) { return .taken }
-        default: throw ManifestFault(.malformed, line: line, "EXT-X-DEFINE does not define one variable")
+        default: throw ManifestFault(.malformed, line: line, reason: "EXT-X-DEFINE does not define one variable")
         }
         return .other
     }
 
-    private mutating func add(_ name: Span<UInt8>, _ value: Value, _ line: Int) throws(ManifestFault) {
+    private mutating func add(_ name: Span<UInt8>, value: Value, line: Int) throws(ManifestFault) {
         var isName = 1...Self.maximumName ~= name.count
-        for place in name.indices {
-            let byte = name[place]
+        for position in name.indices {
+            let byte = name[position]
             isName = isName && (byte.isASCIIAlphanumeric || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_"))
         }
-        guard isName else { throw ManifestFault(.malformed, line: line, "the name of a variable is malformed") }
+        guard isName else { throw ManifestFault(.malformed, line: line, reason: "the name of a variable is malformed") }
         guard values.count < Self.maximumCount else {
-            throw ManifestFault(.tooLarge, line: line, "more than \(Self.maximumCount) variables")
+            throw ManifestFault(.tooLarge, line: line, reason: "more than \(Self.maximumCount) variables")
         }
         if case .known(let text) = value { stored += text.count }
         guard stored <= limits.lineLength else {
             throw ManifestFault(
                 .tooLarge,
                 line: line,
-                "the values of variables have more than \(limits.lineLength) bytes"
+                reason: "the values of variables have more than \(limits.lineLength) bytes"
             )
         }
         guard values.updateValue(value, forKey: [UInt8](name)) == nil else {
-            throw ManifestFault(.malformed, line: line, "a variable is defined twice")
+            throw ManifestFault(.malformed, line: line, reason: "a variable is defined twice")
         }
     }
 
     /// The value of a variable that the playlist gives itself.
-    private mutating func given(_ text: Span<UInt8>, _ line: Int) throws(ManifestFault) -> Value {
+    private mutating func given(_ text: Span<UInt8>, line: Int) throws(ManifestFault) -> Value {
         guard let expansion = try expand(text, line: line) else { return .known([UInt8](text)) }
         // Under another name, nothing would keep it from other hosts.
         guard !expansion.hasGrant else { throw ManifestFault(.grantToOtherHost, line: line) }
@@ -241,10 +249,10 @@ extension PlaylistVariables.Expansion {
 extension Span<UInt8> {
     /// The number of variables.
     fileprivate var variableCount: Int {
-        var (count, place) = (0, 0)
-        while let mark = firstVariable(from: place) {
+        var (count, position) = (0, 0)
+        while let mark = firstVariable(from: position) {
             count += 1
-            place = mark + 2
+            position = mark + 2
         }
         return count
     }
@@ -259,8 +267,10 @@ extension Span<UInt8> {
 
     /// The position of the first `?` or `#`, or the end.
     fileprivate var endOfPath: Int {
-        var place = 0
-        while place < count, self[place] != UInt8(ascii: "?"), self[place] != UInt8(ascii: "#") { place += 1 }
-        return place
+        var position = 0
+        while position < count, self[position] != UInt8(ascii: "?"), self[position] != UInt8(ascii: "#") {
+            position += 1
+        }
+        return position
     }
 }

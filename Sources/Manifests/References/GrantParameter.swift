@@ -20,7 +20,7 @@ enum GrantParameter {
         named name: String,
         to query: Span<UInt8>?,
         isFirst: Bool,
-        _ output: inout [UInt8]
+        into output: inout [UInt8]
     ) throws(ReferenceFault) {
         guard let query, query.count > 0 else { return output.append(copying: parameter) }
         var isWritten = isFirst
@@ -89,10 +89,10 @@ extension Span<UInt8> {
 
     /// Returns the position of the first `{$` from `start` on.
     func firstVariable(from start: Int) -> Int? {
-        var place = start
-        while let brace = firstIndex(of: UInt8(ascii: "{"), from: place) {
+        var position = start
+        while let brace = firstIndex(of: UInt8(ascii: "{"), from: position) {
             if brace + 1 < count, self[brace + 1] == UInt8(ascii: "$") { return brace }
-            place = brace + 1
+            position = brace + 1
         }
         return nil
     }
@@ -100,9 +100,9 @@ extension Span<UInt8> {
     /// True if the last part of a path ends in a variable.
     var endsInVariable: Bool {
         guard count > 0, self[count - 1] == UInt8(ascii: "}") else { return false }
-        var place = count - 1
-        while place > 0, self[place] != UInt8(ascii: "{") { place -= 1 }
-        return extracting(place...).hasVariable
+        var position = count - 1
+        while position > 0, self[position] != UInt8(ascii: "{") { position -= 1 }
+        return extracting(position...).hasVariable
     }
 
     /// True if there is nothing but one variable.
@@ -112,7 +112,7 @@ extension Span<UInt8> {
 
     /// True if the bytes may be a grant, and no value of an origin's.
     var isGrant: Bool {
-        for place in indices where !self[place].isGrantByte { return false }
+        for position in indices where !self[position].isGrantByte { return false }
         return count >= GrantParameter.shortestGrant
     }
 
@@ -135,9 +135,9 @@ extension Span<UInt8> {
 
     /// The number of bytes, with each percent encoding as one.
     private var decodedCount: Int {
-        var (decoded, place) = (0, 0)
-        while place < count {
-            place += self[place] == UInt8(ascii: "%") ? 3 : 1
+        var (decoded, position) = (0, 0)
+        while position < count {
+            position += self[position] == UInt8(ascii: "%") ? 3 : 1
             decoded += 1
         }
         return decoded

@@ -23,20 +23,23 @@ struct ProtectedHost: Hashable, Sendable {
     }
 
     /// Reads the hosts that a caller names.
-    static func set(_ names: [String]?, _ base: ReferenceBase) throws(ManifestRulesError) -> Set<ProtectedHost> {
+    static func set(named names: [String]?, base: ReferenceBase) throws(ManifestRulesError) -> Set<ProtectedHost> {
         guard let names else {
             let own = ProtectedHost(Substring(decoding: base.authority, as: UTF8.self))
             return own.map { [$0.without(base.scheme)] } ?? []
         }
         guard 1...ManifestRules.maximumHosts ~= names.count else {
-            throw ManifestRulesError(.hostInvalid, "1 to \(ManifestRules.maximumHosts) protected hosts are possible")
+            throw ManifestRulesError(
+                .hostInvalid,
+                reason: "1 to \(ManifestRules.maximumHosts) protected hosts are possible"
+            )
         }
         var hosts: Set<ProtectedHost> = []
         for name in names {
             guard let host = ProtectedHost(name[...]) else {
                 throw ManifestRulesError(
                     .hostInvalid,
-                    "the protected host '\(name.printable(limit: 80))' is not a name or an address"
+                    reason: "the protected host '\(name.printable(limit: 80))' is not a name or an address"
                 )
             }
             hosts.insert(host)
@@ -51,9 +54,9 @@ struct ProtectedHost: Hashable, Sendable {
     ///   - own: The scheme of the manifest. A reference by `http` in a manifest by `https` is not protected.
     static func contains(
         _ hosts: Set<ProtectedHost>,
-        _ scheme: RequestURI.Scheme?,
-        _ authority: Span<UInt8>,
-        _ own: RequestURI.Scheme?
+        scheme: RequestURI.Scheme?,
+        authority: Span<UInt8>,
+        own: RequestURI.Scheme?
     ) -> Bool? {
         var bytes: [UInt8] = []
         bytes.append(copying: authority)

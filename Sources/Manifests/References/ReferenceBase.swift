@@ -19,7 +19,7 @@ package struct ReferenceBase: Hashable, Sendable {
     /// True if relative references carry the grant.
     package internal(set) var isProtected = false
 
-    init(_ scheme: RequestURI.Scheme?, _ authority: [UInt8], path: [UInt8], query: [UInt8]?, root: [UInt8] = []) {
+    init(scheme: RequestURI.Scheme?, authority: [UInt8], path: [UInt8], query: [UInt8]?, root: [UInt8] = []) {
         self.scheme = scheme
         self.authority = authority
         self.path = path
@@ -35,7 +35,10 @@ package struct ReferenceBase: Hashable, Sendable {
             let parts = try ReferenceParts(bytes)
             guard case .absolute(let scheme) = parts.form else { return nil }
             try parts.check(bytes, isTemplate: false)
-            guard ProtectedHost.contains([], scheme, bytes.extracting(parts.authority), scheme) != nil else {
+            guard
+                ProtectedHost.contains([], scheme: scheme, authority: bytes.extracting(parts.authority), own: scheme)
+                    != nil
+            else {
                 return nil
             }
             let query = parts.query
@@ -89,32 +92,44 @@ package struct ReferenceBase: Hashable, Sendable {
     /// Returns the base with what is known of its protection.
     func protected(by hosts: Set<ProtectedHost>, for player: ReferenceBase) -> ReferenceBase {
         var base = self
-        base.isProtected = ProtectedHost.contains(hosts, scheme, authority.span, player.scheme) ?? false
+        base.isProtected =
+            ProtectedHost.contains(hosts, scheme: scheme, authority: authority.span, own: player.scheme) ?? false
         return base
     }
 
     /// Returns the URL to which a reference leads (RFC 3986 §5.2), which is the base of those below it; not protected.
     package func resolving(_ reference: Span<UInt8>) throws(ReferenceFault) -> ReferenceBase {
-        try resolving(reference, ReferenceParts(reference))
+        try resolving(reference, parts: ReferenceParts(reference))
     }
 
-    func resolving(_ reference: Span<UInt8>, _ parts: ReferenceParts) throws(ReferenceFault) -> ReferenceBase {
+    func resolving(_ reference: Span<UInt8>, parts: ReferenceParts) throws(ReferenceFault) -> ReferenceBase {
         let query = parts.query.map { [UInt8](reference.extracting($0)) }
         var named = scheme
         switch parts.form {
-        case .otherScheme: return ReferenceBase(nil, [], path: [UInt8(ascii: "/")], query: nil)
+        case .otherScheme: return ReferenceBase(scheme: nil, authority: [], path: [UInt8(ascii: "/")], query: nil)
         case .path where parts.path.isEmpty:
-            return ReferenceBase(scheme, authority, path: path, query: query ?? self.query, root: root)
+            return ReferenceBase(
+                scheme: scheme,
+                authority: authority,
+                path: path,
+                query: query ?? self.query,
+                root: root
+            )
         case .path:
             var path = root
             try ResolvedPath.append(reference.extracting(parts.path), in: folderBelowRoot, without: nil, to: &path)
-            return ReferenceBase(scheme, authority, path: path, query: query, root: root)
+            return ReferenceBase(scheme: scheme, authority: authority, path: path, query: query, root: root)
         case .absolute(let scheme): named = scheme
         case .network: break
         }
         var path: [UInt8] = []
         try ResolvedPath.append(reference.extracting(parts.path), in: "/".utf8.span, without: nil, to: &path)
-        return ReferenceBase(named, [UInt8](reference.extracting(parts.authority)), path: path, query: query)
+        return ReferenceBase(
+            scheme: named,
+            authority: [UInt8](reference.extracting(parts.authority)),
+            path: path,
+            query: query
+        )
     }
 
     /// The URL up to its path.
@@ -162,9 +177,9 @@ package struct ReferenceBase: Hashable, Sendable {
 extension Span<UInt8> {
     /// Returns the last index of `byte`.
     func lastIndex(of byte: UInt8) -> Int? {
-        var place = count - 1
-        while place >= 0, self[place] != byte { place -= 1 }
-        return place >= 0 ? place : nil
+        var position = count - 1
+        while position >= 0, self[position] != byte { position -= 1 }
+        return position >= 0 ? position : nil
     }
 }
 

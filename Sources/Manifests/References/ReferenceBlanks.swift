@@ -19,8 +19,8 @@ extension Span<UInt8> {
         guard !text.hasBlankInScheme else { throw .controlCharacter }
         var encoded: [UInt8] = []
         encoded.reserveCapacity(text.count + 8)
-        for place in text.indices {
-            if text[place] == 0x20 { encoded += "%20".utf8 } else { encoded.append(text[place]) }
+        for index in text.indices {
+            if text[index] == 0x20 { encoded += "%20".utf8 } else { encoded.append(text[index]) }
         }
         return encoded
     }
@@ -28,8 +28,8 @@ extension Span<UInt8> {
     /// True if there is a blank before what may be the colon of a scheme.
     private var hasBlankInScheme: Bool {
         var isBlank = false
-        for place in indices {
-            switch self[place] {
+        for index in indices {
+            switch self[index] {
             case 0x20: isBlank = true
             case UInt8(ascii: ":"): return isBlank
             case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): return false

@@ -9,24 +9,24 @@ extension ReferenceParts {
     /// - Parameter isTemplate: True if `$Name$` is an identifier and `$$` a dollar sign (ISO/IEC 23009-1 §5.3.9.4.4).
     func check(_ bytes: Span<UInt8>, isTemplate: Bool) throws(ReferenceFault) {
         let end = query?.upperBound ?? path.upperBound
-        var (place, decoded) = (path.lowerBound, path.lowerBound)
+        var (position, decoded) = (path.lowerBound, path.lowerBound)
         var hasEncodedSlash = false
-        while place < bytes.count {
-            switch bytes[place] {
+        while position < bytes.count {
+            switch bytes[position] {
             case 0...0x20, 0x7F: throw .controlCharacter
             case UInt8(ascii: "\\"): throw .backslash
-            case UInt8(ascii: "%") where place < end:
-                guard let byte = bytes.percentEncodedByte(at: place) else { throw .badEncoding }
-                if place < path.upperBound, byte == UInt8(ascii: "/") { hasEncodedSlash = true }
-                if place < path.upperBound, place >= decoded {
+            case UInt8(ascii: "%") where position < end:
+                guard let byte = bytes.percentEncodedByte(at: position) else { throw .badEncoding }
+                if position < path.upperBound, byte == UInt8(ascii: "/") { hasEncodedSlash = true }
+                if position < path.upperBound, position >= decoded {
                     // What stands between two identifiers is decoded at once.
-                    let dollar = isTemplate ? bytes.firstIndex(of: UInt8(ascii: "$"), from: place) : nil
+                    let dollar = isTemplate ? bytes.firstIndex(of: UInt8(ascii: "$"), from: position) : nil
                     decoded = min(dollar ?? path.upperBound, path.upperBound)
-                    try bytes.extracting(place..<decoded).demandOneDecoding()
+                    try bytes.extracting(position..<decoded).demandOneDecoding()
                 }
-                place += 3
-            case UInt8(ascii: "$") where isTemplate: place = try bytes.endOfIdentifier(at: place)
-            default: place += 1
+                position += 3
+            case UInt8(ascii: "$") where isTemplate: position = try bytes.endOfIdentifier(at: position)
+            default: position += 1
             }
         }
         guard hasEncodedSlash else { return }
@@ -51,23 +51,25 @@ extension Span<UInt8> {
 
     /// Returns the position behind the identifier that begins at a dollar sign.
     fileprivate func endOfIdentifier(at start: Int) throws(ReferenceFault) -> Int {
-        var place = start + 1
-        while place < count, self[place].isASCIIAlphanumeric || self[place] == UInt8(ascii: "%") { place += 1 }
-        guard place < count, self[place] == UInt8(ascii: "$") else { throw .badTemplate }
-        return place + 1
+        var position = start + 1
+        while position < count, self[position].isASCIIAlphanumeric || self[position] == UInt8(ascii: "%") {
+            position += 1
+        }
+        guard position < count, self[position] == UInt8(ascii: "$") else { throw .badTemplate }
+        return position + 1
     }
 
     /// True if the bytes are `prefix` and more, also if some are percent-encoded.
     func hasEncodedPrefix(_ prefix: String) -> Bool {
-        var place = 0
+        var position = 0
         for wanted in prefix.utf8 {
-            guard place < count else { return false }
-            if let byte = percentEncodedByte(at: place) {
+            guard position < count else { return false }
+            if let byte = percentEncodedByte(at: position) {
                 guard byte == wanted else { return false }
-                place += 3
+                position += 3
             } else {
-                guard self[place] == wanted else { return false }
-                place += 1
+                guard self[position] == wanted else { return false }
+                position += 1
             }
         }
         return true
@@ -77,7 +79,7 @@ extension Span<UInt8> {
     func hasPrefix(_ prefix: String) -> Bool {
         let prefix = prefix.utf8
         guard count >= prefix.count else { return false }
-        for (place, byte) in prefix.enumerated() where self[place] != byte { return false }
+        for (position, byte) in prefix.enumerated() where self[position] != byte { return false }
         return true
     }
 }

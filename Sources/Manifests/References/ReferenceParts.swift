@@ -63,10 +63,10 @@ extension Span<UInt8> {
     /// Returns the position of the colon behind a scheme; `nil` if there is no scheme.
     fileprivate func endOfScheme() throws(ReferenceFault) -> Int? {
         var isScheme = true
-        for place in indices {
-            switch self[place] {
+        for position in indices {
+            switch self[position] {
             case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): return nil
-            case UInt8(ascii: ":"): return isScheme && place > 0 && self[0].isASCIILetter ? place : nil
+            case UInt8(ascii: ":"): return isScheme && position > 0 && self[0].isASCIILetter ? position : nil
             case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): continue
             case 0...0x20, 0x7F: throw .controlCharacter
             case UInt8(ascii: "\\"): throw .backslash
@@ -84,7 +84,7 @@ extension Span<UInt8> {
         }
     }
 
-    fileprivate func isSlash(_ place: Int) -> Bool { place < count && self[place] == UInt8(ascii: "/") }
+    fileprivate func isSlash(_ position: Int) -> Bool { position < count && self[position] == UInt8(ascii: "/") }
 
     fileprivate func endOfAuthority(from start: Int) throws(ReferenceFault) -> Int {
         var end = start

@@ -71,19 +71,19 @@ package struct ReferenceWriter: Sendable {
     package mutating func write(
         _ reference: Span<UInt8>,
         against base: ReferenceBase,
-        _ traits: Traits = [],
+        traits: Traits = [],
         to output: inout [UInt8]
     ) throws(ReferenceFault) -> Outcome {
         if let encoded = try reference.encodingBlanks() {
-            return try write(encoded.span, against: base, traits, to: &output)
+            return try write(encoded.span, against: base, traits: traits, to: &output)
         }
         let parts = try ReferenceParts(reference)
-        guard try isProtected(parts, reference, base) else {
+        guard try isProtected(parts, of: reference, against: base) else {
             guard traits.contains(.forPlayer), parts.needsSite(of: base, for: rules.requested) else {
                 return .unchanged
             }
             try parts.check(reference, isTemplate: traits.contains(.template))
-            try writePath(reference, parts, base, traits, without: nil, to: &output)
+            try writePath(reference, parts: parts, against: base, traits: traits, without: nil, to: &output)
             parts.appendInheritedQuery(of: base, to: &output)
             output.append(copying: reference.extracting(parts.path.upperBound...))
             return .resolved
@@ -91,12 +91,14 @@ package struct ReferenceWriter: Sendable {
         try parts.check(reference, isTemplate: traits.contains(.template))
         if output.isEmpty { output.reserveCapacity(base.path.count + reference.count + grant.count + 2) }
         guard !traits.contains(.withoutGrant) else {
-            try writeWithout(reference, parts, base, traits, to: &output)
+            try writeWithoutGrant(reference, parts: parts, against: base, traits: traits, to: &output)
             return .written
         }
         switch rules.mode {
-        case .segment(let prefix): try writeSegment(reference, parts, base, prefix, traits, to: &output)
-        case .query(let name): try writeQuery(reference, parts, base, name, traits, to: &output)
+        case .segment(let prefix):
+            try writeSegment(reference, parts: parts, against: base, prefix: prefix, traits: traits, to: &output)
+        case .query(let name):
+            try writeQuery(reference, parts: parts, against: base, name: name, traits: traits, to: &output)
         }
         return .written
     }
@@ -108,17 +110,17 @@ package struct ReferenceWriter: Sendable {
     ) throws(ReferenceFault) -> ReferenceBase {
         if let encoded = try reference.encodingBlanks() { return try self.base(encoded.span, against: base) }
         let parts = try ReferenceParts(reference)
-        let isProtected = try isProtected(parts, reference, base)
+        let isProtected = try isProtected(parts, of: reference, against: base)
         if isProtected { try parts.check(reference, isTemplate: false) }
-        var found = try base.resolving(reference, parts)
+        var found = try base.resolving(reference, parts: parts)
         found.isProtected = isProtected
         return found
     }
 
     private mutating func isProtected(
         _ parts: ReferenceParts,
-        _ reference: Span<UInt8>,
-        _ base: ReferenceBase
+        of reference: Span<UInt8>,
+        against base: ReferenceBase
     ) throws(ReferenceFault) -> Bool {
         let scheme: RequestURI.Scheme
         switch parts.form {
@@ -131,7 +133,14 @@ package struct ReferenceWriter: Sendable {
         }
         let authority = reference.extracting(parts.authority)
         if let last, last.scheme == scheme, last.authority.span.hasSameBytes(as: authority) { return last.isProtected }
-        guard let found = ProtectedHost.contains(rules.hosts, scheme, authority, rules.requested.scheme) else {
+        guard
+            let found = ProtectedHost.contains(
+                rules.hosts,
+                scheme: scheme,
+                authority: authority,
+                own: rules.requested.scheme
+            )
+        else {
             throw .badHost
         }
         last = (scheme, [UInt8](authority), found)
@@ -140,14 +149,22 @@ package struct ReferenceWriter: Sendable {
 
     private func writeSegment(
         _ reference: Span<UInt8>,
-        _ parts: ReferenceParts,
-        _ base: ReferenceBase,
-        _ prefix: String,
-        _ traits: Traits,
+        parts: ReferenceParts,
+        against base: ReferenceBase,
+        prefix: String,
+        traits: Traits,
         to output: inout [UInt8]
     ) throws(ReferenceFault) {
         guard rules.isDirect else {
-            try writePath(reference, parts, base, traits, without: prefix, hasGrant: true, to: &output)
+            try writePath(
+                reference,
+                parts: parts,
+                against: base,
+                traits: traits,
+                without: prefix,
+                hasGrant: true,
+                to: &output
+            )
             parts.appendInheritedQuery(of: base, to: &output)
             return output.append(copying: reference.extracting(parts.path.upperBound...))
         }
@@ -166,17 +183,17 @@ package struct ReferenceWriter: Sendable {
 
     private func writeQuery(
         _ reference: Span<UInt8>,
-        _ parts: ReferenceParts,
-        _ base: ReferenceBase,
-        _ name: String,
-        _ traits: Traits,
+        parts: ReferenceParts,
+        against base: ReferenceBase,
+        name: String,
+        traits: Traits,
         to output: inout [UInt8]
     ) throws(ReferenceFault) {
         let isOpen = traits.contains(.unresolved)
         // A value may have a query of its own, in which the grant would be a part of another parameter.
         if isOpen, reference.extracting(parts.path).endsInVariable { throw .unknownVariable }
         if !rules.isDirect {
-            try writePath(reference, parts, base, traits, without: nil, to: &output)
+            try writePath(reference, parts: parts, against: base, traits: traits, without: nil, to: &output)
         } else if isOpen, parts.form == .path, reference.extracting(parts.path).hasVariable {
             let start = output.count
             try ResolvedPath.append(reference.extracting(parts.path), in: base.folder, without: nil, to: &output)
@@ -190,9 +207,9 @@ package struct ReferenceWriter: Sendable {
         if let query = parts.query {
             let query = reference.extracting(query)
             let isFirst = isOpen && GrantParameter.hasVariable(in: query, notNamed: name)
-            try GrantParameter.append(grant.span, named: name, to: query, isFirst: isFirst, &output)
+            try GrantParameter.append(grant.span, named: name, to: query, isFirst: isFirst, into: &output)
         } else if let query = parts.inheritedQuery(of: base) {
-            try GrantParameter.append(grant.span, named: name, to: query.span, isFirst: false, &output)
+            try GrantParameter.append(grant.span, named: name, to: query.span, isFirst: false, into: &output)
         } else {
             output += grant
         }
@@ -200,16 +217,16 @@ package struct ReferenceWriter: Sendable {
     }
 
     /// Writes a reference without a grant. It is resolved, since a path relative to a URL with a grant would have that too.
-    private func writeWithout(
+    private func writeWithoutGrant(
         _ reference: Span<UInt8>,
-        _ parts: ReferenceParts,
-        _ base: ReferenceBase,
-        _ traits: Traits,
+        parts: ReferenceParts,
+        against base: ReferenceBase,
+        traits: Traits,
         to output: inout [UInt8]
     ) throws(ReferenceFault) {
         var prefix: String?
         if case .segment(let name) = rules.mode { prefix = name }
-        try writePath(reference, parts, base, traits, without: prefix, to: &output)
+        try writePath(reference, parts: parts, against: base, traits: traits, without: prefix, to: &output)
         let own = parts.query.map { [UInt8](reference.extracting($0)) }
         if let query = own ?? parts.inheritedQuery(of: base) {
             output.append(UInt8(ascii: "?"))
@@ -228,14 +245,14 @@ package struct ReferenceWriter: Sendable {
     ///   - hasGrant: True to write a segment with the grant, behind the public path.
     private func writePath(
         _ reference: Span<UInt8>,
-        _ parts: ReferenceParts,
-        _ base: ReferenceBase,
-        _ traits: Traits,
+        parts: ReferenceParts,
+        against base: ReferenceBase,
+        traits: Traits,
         without prefix: String?,
         hasGrant: Bool = false,
         to output: inout [UInt8]
     ) throws(ReferenceFault) {
-        let target = try base.resolving(reference, parts)
+        let target = try base.resolving(reference, parts: parts)
         if parts.form != .path {
             if traits.contains(.forPlayer), parts.needsSite(of: base, for: rules.requested) {
                 output += "\(target.scheme?.rawValue ?? ""):".utf8

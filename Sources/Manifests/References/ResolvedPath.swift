@@ -24,23 +24,27 @@ struct ResolvedPath {
             output.append(copying: folder.extracting(..<(folder.count - 1)))
         }
         do throws(URIPath.Fault) {
-            try URIPath.append(path, to: &output, from: floor, .reference)
+            try URIPath.append(path, to: &output, from: floor, reading: .reference)
         } catch {
             throw ReferenceFault(error)
         }
-        if let prefix { try removeGrants(prefix, floor, &output) }
+        if let prefix { try removeGrants(with: prefix, after: floor, from: &output) }
         if output.count == floor { output.append(UInt8(ascii: "/")) }
     }
 
     /// Removes the segments that carry a grant from the end of `output`. What an encoded one means depends on the server.
-    private static func removeGrants(_ prefix: String, _ floor: Int, _ output: inout [UInt8]) throws(ReferenceFault) {
+    private static func removeGrants(
+        with prefix: String,
+        after floor: Int,
+        from output: inout [UInt8]
+    ) throws(ReferenceFault) {
         var (from, kept) = (floor, floor)
         while from < output.count {
             var end = from + 1
             while end < output.count, output[end] != UInt8(ascii: "/") { end += 1 }
             if try !output.span.extracting((from + 1)..<end).isGrant(prefix) {
                 guard end > from + 1 || end == output.count else { throw .emptySegment }
-                if kept != from { for place in from..<end { output[kept + place - from] = output[place] } }
+                if kept != from { for index in from..<end { output[kept + index - from] = output[index] } }
                 kept += end - from
             }
             from = end

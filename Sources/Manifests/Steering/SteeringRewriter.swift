@@ -29,7 +29,7 @@ public struct SteeringRewriter: ManifestRewriting {
     ///
     /// - Throws: ``ManifestFault`` with ``ManifestCode/tooLarge`` above ``ManifestLimits/size``.
     public mutating func append(_ bytes: Span<UInt8>, to output: inout [UInt8]) throws(ManifestFault) {
-        try document.keep(bytes, within: rules.limits)
+        try document.append(bytes, within: rules.limits)
     }
 
     /// Rewrites the manifest.
@@ -42,11 +42,11 @@ public struct SteeringRewriter: ManifestRewriting {
             throw ManifestFault(
                 .malformed,
                 line: document.span.line(of: error.offset),
-                "not a steering manifest in JSON"
+                reason: "not a steering manifest in JSON"
             )
         }
         guard case .object(let members) = located.json, members.contains(where: { $0.name == "VERSION" }) else {
-            throw ManifestFault(.malformed, line: 1, "not a steering manifest: it has no VERSION")
+            throw ManifestFault(.malformed, line: 1, reason: "not a steering manifest: it has no VERSION")
         }
         offsets = located.offsets
         var number = 0
@@ -82,7 +82,11 @@ public struct SteeringRewriter: ManifestRewriting {
         case (.uri, .string(let uri)): try rewrite(uri, at: offset)
         case (.host, .string(let host)):
             guard isProtected(host) else {
-                throw fault("a clone would carry grants to another host: protect it too", at: offset, .unsupported)
+                throw fault(
+                    "a clone would carry grants to another host: protect it too",
+                    at: offset,
+                    code: .unsupported
+                )
             }
         case (.clones, .array(let clones)): for clone in clones { try visit(clone, as: .clone, numbered: &number) }
         case (.manifest, .object(let members)), (.clone, .object(let members)), (.replacement, .object(let members)),
@@ -104,17 +108,18 @@ public struct SteeringRewriter: ManifestRewriting {
     /// True if the host in place of that of the player's URL is a protected one.
     private func isProtected(_ host: String) -> Bool {
         let scheme = rules.requested.scheme
-        return ProtectedHost.contains(rules.hosts, scheme, host.utf8.span, scheme) ?? false
+        return ProtectedHost.contains(rules.hosts, scheme: scheme, authority: host.utf8.span, own: scheme) ?? false
     }
 
     private mutating func rewrite(_ uri: String, at offset: Int) throws(ManifestFault) {
         references += 1
         guard references <= rules.limits.references else {
-            throw fault("more than \(rules.limits.references) references", at: offset, .tooLarge)
+            throw fault("more than \(rules.limits.references) references", at: offset, code: .tooLarge)
         }
         var text: [UInt8] = []
         do throws(ReferenceFault) {
-            guard try writer.write(uri.utf8.span, against: rules.base, rules.traits, to: &text) != .unchanged else {
+            guard try writer.write(uri.utf8.span, against: rules.base, traits: rules.traits, to: &text) != .unchanged
+            else {
                 return
             }
         } catch {
@@ -126,18 +131,18 @@ public struct SteeringRewriter: ManifestRewriting {
     /// Writes the manifest with its edits, which are in the order of their offsets.
     private func write(to output: inout [UInt8]) {
         let bytes = document.span
-        var place = 0
+        var position = 0
         for edit in edits {
-            output.append(copying: bytes.extracting(place..<edit.offset))
+            output.append(copying: bytes.extracting(position..<edit.offset))
             JSON.write(utf8: edit.text.span, to: &output)
-            place = edit.offset + 1
-            while bytes[place] != UInt8(ascii: "\"") { place += bytes[place] == UInt8(ascii: "\\") ? 2 : 1 }
-            place += 1
+            position = edit.offset + 1
+            while bytes[position] != UInt8(ascii: "\"") { position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1 }
+            position += 1
         }
-        output.append(copying: bytes.extracting(place...))
+        output.append(copying: bytes.extracting(position...))
     }
 
-    private func fault(_ reason: String, at offset: Int, _ code: ManifestCode = .malformed) -> ManifestFault {
-        ManifestFault(code, line: document.span.line(of: offset), reason)
+    private func fault(_ reason: String, at offset: Int, code: ManifestCode = .malformed) -> ManifestFault {
+        ManifestFault(code, line: document.span.line(of: offset), reason: reason)
     }
 }

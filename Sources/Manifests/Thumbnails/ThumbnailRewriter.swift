@@ -23,7 +23,7 @@ public struct ThumbnailRewriter: ManifestRewriting {
     ///
     /// - Throws: ``ManifestFault`` with ``ManifestCode/tooLarge`` above ``ManifestLimits/size``.
     public mutating func append(_ bytes: Span<UInt8>, to output: inout [UInt8]) throws(ManifestFault) {
-        try document.keep(bytes, within: rules.limits)
+        try document.append(bytes, within: rules.limits)
     }
 
     /// Rewrites the file.
@@ -31,7 +31,7 @@ public struct ThumbnailRewriter: ManifestRewriting {
         let bytes = document.span
         var writer = writer
         guard ManifestFormat(detecting: bytes) == .thumbnails else {
-            throw ManifestFault(.malformed, line: 1, "the first line is not WEBVTT")
+            throw ManifestFault(.malformed, line: 1, reason: "the first line is not WEBVTT")
         }
         var (start, line, references) = (0, 0, 0)
         // Cues end at an empty line; notes and styles have no times.
@@ -43,16 +43,18 @@ public struct ThumbnailRewriter: ManifestRewriting {
             let text = bytes.extracting(start..<end)
             if text.isEmpty { isInCue = false }
             let isPayload = isInCue
-            isInCue = isInCue || text.firstPlace(of: "-->".utf8.span) != nil
+            isInCue = isInCue || text.firstPosition(of: "-->".utf8.span) != nil
             line += 1
-            guard line <= rules.limits.lines else { throw ManifestFault(.tooLarge, line: line, "too many lines") }
+            guard line <= rules.limits.lines else {
+                throw ManifestFault(.tooLarge, line: line, reason: "too many lines")
+            }
             if isPayload, text.isThumbnail {
                 references += 1
                 guard text.count <= rules.limits.lineLength, references <= rules.limits.references else {
-                    throw ManifestFault(.tooLarge, line: line, "a reference is too long, or there are too many")
+                    throw ManifestFault(.tooLarge, line: line, reason: "a reference is too long, or there are too many")
                 }
                 do throws(ReferenceFault) {
-                    let outcome = try writer.write(text, against: rules.base, rules.traits, to: &output)
+                    let outcome = try writer.write(text, against: rules.base, traits: rules.traits, to: &output)
                     output.append(copying: bytes.extracting((outcome == .unchanged ? start : end)..<next))
                 } catch {
                     throw ManifestFault(error, line: line)
@@ -72,7 +74,7 @@ extension Span<UInt8> {
         while start < end, self[start].isBlank { start += 1 }
         while end > start, self[end - 1].isBlank { end -= 1 }
         let text = extracting(start..<end)
-        guard let mark = text.firstPlace(of: "#xywh=".utf8.span) else { return false }
+        guard let mark = text.firstPosition(of: "#xywh=".utf8.span) else { return false }
         return mark > 0 && text.firstIndex(of: 0x20, from: 0) == nil
     }
 }

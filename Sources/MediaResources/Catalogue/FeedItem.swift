@@ -115,7 +115,7 @@ public struct FeedError: Error, Sendable {
         case internalFailure = "feed_internal_failure"
     }
 
-    init(_ code: Code, _ reason: String, line: Int = 0, column: Int = 0) {
+    init(_ code: Code, reason: String, line: Int = 0, column: Int = 0) {
         self.code = code
         self.reason = reason
         self.line = line
@@ -131,23 +131,24 @@ extension FeedError: Equatable {
 extension FeedError: CustomStringConvertible {
     /// The position if known, the reason, and the code in brackets.
     public var description: String {
-        let place = line > 0 ? "line \(line)\(column > 0 ? ", column \(column)" : ""): " : ""
-        return "\(place)\(reason) [\(code.rawValue)]"
+        let location = line > 0 ? "line \(line)\(column > 0 ? ", column \(column)" : ""): " : ""
+        return "\(location)\(reason) [\(code.rawValue)]"
     }
 }
 
 extension FeedError {
     init(_ failure: XMLFailure) {
         switch failure {
-        case .doctype: self.init(.doctype, "a document type declaration is not allowed")
-        case .tooLarge: self.init(.malformedXML, "the names and values of a part of the feed take more than 16 MiB")
-        case .tooDeep, .tooManyElements: self.init(.tooDeep, "elements are nested more than 64 levels deep")
-        case .otherRoot: self.init(.notRSS, "the root element is not rss")
+        case .doctype: self.init(.doctype, reason: "a document type declaration is not allowed")
+        case .tooLarge:
+            self.init(.malformedXML, reason: "the names and values of a part of the feed take more than 16 MiB")
+        case .tooDeep, .tooManyElements: self.init(.tooDeep, reason: "elements are nested more than 64 levels deep")
+        case .otherRoot: self.init(.notRSS, reason: "the root element is not rss")
         case .syntax(let message, let line, let column):
-            self.init(.malformedXML, message, line: line, column: column)
+            self.init(.malformedXML, reason: message, line: line, column: column)
         case .unsupportedEncoding(let name):
-            self.init(.malformedXML, "the encoding \(name.printable(limit: 40)) is unknown")
-        case .outOfMemory: self.init(.internalFailure, "libxml2 is out of memory")
+            self.init(.malformedXML, reason: "the encoding \(name.printable(limit: 40)) is unknown")
+        case .outOfMemory: self.init(.internalFailure, reason: "libxml2 is out of memory")
         }
     }
 }

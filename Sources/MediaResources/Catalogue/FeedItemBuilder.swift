@@ -25,7 +25,7 @@ struct FeedItemBuilder: Sendable {
         if fault == nil { fault = reason }
     }
 
-    mutating func set(_ field: WritableKeyPath<FeedItemBuilder, String?>, _ value: String) {
+    mutating func set(_ field: WritableKeyPath<FeedItemBuilder, String?>, to value: String) {
         if self[keyPath: field] != nil { fail(.repeatedElement) }
         self[keyPath: field] = value
     }
@@ -48,7 +48,7 @@ struct FeedItemBuilder: Sendable {
 
     /// Returns the item at its end: a catalogue entry, or a refusal.
     func finish(channel: String?, channelRatings: [Rating]) -> FeedItem {
-        func refused(_ reason: FeedRefusal.Reason, _ detail: String = "") -> FeedItem {
+        func refused(_ reason: FeedRefusal.Reason, detail: String = "") -> FeedItem {
             let name = [self.guid, self.title].compactMap(\.self).first { !$0.isEmpty }
             return .refused(
                 FeedRefusal(line: line, reason: reason, detail: detail, name: name?.printable(limit: 200))
@@ -60,7 +60,7 @@ struct FeedItemBuilder: Sendable {
         guard !title.isEmpty || !guid.isEmpty else { return refused(.nameless) }
         var paths: [String] = []
         for url in streamURLs {
-            guard let path = Self.path(ofURL: url) else { return refused(.badURL, url.printable(limit: 200)) }
+            guard let path = Self.path(ofURL: url) else { return refused(.badURL, detail: url.printable(limit: 200)) }
             paths.append(path)
         }
         guard let mediaID = guid.isEmpty ? paths.first : guid else { return refused(.noMediaID) }
@@ -82,7 +82,7 @@ struct FeedItemBuilder: Sendable {
                 )
             )
         } catch {
-            return refused(.badResource, error.description)
+            return refused(.badResource, detail: error.description)
         }
     }
 

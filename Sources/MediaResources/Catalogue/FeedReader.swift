@@ -59,7 +59,7 @@ public struct FeedReader: ~Copyable, Sendable {
     ///   - chunk: The next bytes, in any number.
     ///   - body: Called for each item that ends in a block that the chunk completes.
     /// - Throws: ``FeedError``. Every further call throws it again.
-    public mutating func read(_ chunk: Span<UInt8>, _ body: (FeedItem) -> Void) throws(FeedError) {
+    public mutating func read(_ chunk: Span<UInt8>, body: (FeedItem) -> Void) throws(FeedError) {
         if let error { throw error }
         var start = 0
         while start < chunk.count {
@@ -67,7 +67,7 @@ public struct FeedReader: ~Copyable, Sendable {
             let piece = chunk.extracting(start..<end)
             start = end
             if piece.count == blockSize {
-                try parse(piece, isLast: false, body)
+                try parse(piece, isLast: false, body: body)
             } else {
                 block.append(copying: piece)
                 if block.count == blockSize { try parseBlock(isLast: false, body) }
@@ -81,25 +81,25 @@ public struct FeedReader: ~Copyable, Sendable {
     /// - Throws: ``FeedError``. A truncated feed is malformed. Every further call throws.
     public mutating func finish(_ body: (FeedItem) -> Void) throws(FeedError) {
         try parseBlock(isLast: true, body)
-        guard scanner.isComplete else { throw fail(FeedError(.malformedXML, "the feed is incomplete")) }
-        error = FeedError(.malformedXML, "the feed has ended before")
+        guard scanner.isComplete else { throw fail(FeedError(.malformedXML, reason: "the feed is incomplete")) }
+        error = FeedError(.malformedXML, reason: "the feed has ended before")
     }
 
     private mutating func parseBlock(isLast: Bool, _ body: (FeedItem) -> Void) throws(FeedError) {
         var whole: [UInt8] = []
         swap(&whole, &block)
-        try parse(whole.span, isLast: isLast, body)
+        try parse(whole.span, isLast: isLast, body: body)
         whole.removeAll(keepingCapacity: true)
         block = whole
     }
 
-    private mutating func parse(_ piece: Span<UInt8>, isLast: Bool, _ body: (FeedItem) -> Void) throws(FeedError) {
+    private mutating func parse(_ piece: Span<UInt8>, isLast: Bool, body: (FeedItem) -> Void) throws(FeedError) {
         if let error { throw error }
         guard parser != nil else { throw fail(FeedError(XMLFailure.outOfMemory)) }
         parser?.read(piece, isLast: isLast)
         let failure = parser?.failure
         do {
-            if let events = parser?.events { try scanner.read(events, body) }
+            if let events = parser?.events { try scanner.read(events, body: body) }
         } catch {
             throw fail(error)
         }

@@ -61,29 +61,29 @@ struct FeedScanner: Sendable {
     /// True if the root element was read to its end.
     var isComplete: Bool { hasRoot && depth == 0 }
 
-    mutating func read(_ events: XMLEvents, _ body: (FeedItem) -> Void) throws(FeedError) {
+    mutating func read(_ events: XMLEvents, body: (FeedItem) -> Void) throws(FeedError) {
         for index in events.list.indices {
             let event = events.list[index]
             if event.kind != .attribute { endAttributes() }
             switch event.kind {
-            case .start: try start(event, events)
-            case .attribute: attribute(event, events)
+            case .start: try start(event, in: events)
+            case .attribute: attribute(event, in: events)
             case .interruption: text?.fault = .markupInText
             case .text: append(events.text(event.value))
-            case .end: try end(event, body)
+            case .end: try end(event, body: body)
             }
         }
     }
 
     // MARK: Elements
 
-    private mutating func start(_ event: XMLEvent, _ events: XMLEvents) throws(FeedError) {
+    private mutating func start(_ event: XMLEvent, in events: XMLEvents) throws(FeedError) {
         depth += 1
         element = .other
         if depth == Depth.rss {
             hasRoot = true
             guard event.namespace.isEmpty else {
-                throw FeedError(.notRSS, "the element rss is in a namespace", line: Int(event.line))
+                throw FeedError(.notRSS, reason: "the element rss is in a namespace", line: Int(event.line))
             }
         }
         if text != nil {
@@ -92,12 +92,12 @@ struct FeedScanner: Sendable {
         }
         let isPlain = event.namespace.isEmpty
         let isMedia = MediaNamespace(event.namespace, in: events) != nil
-        if isPlain, events.equals(event.name, "item") {
+        if isPlain, events.equals(event.name, literal: "item") {
             startItem(event)
         } else if item != nil {
-            startInItem(event, events, isPlain: isPlain, isMedia: isMedia)
+            startInItem(event, in: events, isPlain: isPlain, isMedia: isMedia)
         } else {
-            try startInChannel(event, events, isPlain: isPlain, isMedia: isMedia)
+            try startInChannel(event, in: events, isPlain: isPlain, isMedia: isMedia)
         }
     }
 
@@ -111,27 +111,29 @@ struct FeedScanner: Sendable {
         if hasUnknownRating { item?.fail(.unknownNamespace) }
     }
 
-    private mutating func startInItem(_ event: XMLEvent, _ events: XMLEvents, isPlain: Bool, isMedia: Bool) {
+    private mutating func startInItem(_ event: XMLEvent, in events: XMLEvents, isPlain: Bool, isMedia: Bool) {
         let isChild = depth == (item?.depth ?? 0) + 1
-        if isPlain, isChild, events.equals(event.name, "title") {
+        if isPlain, isChild, events.equals(event.name, literal: "title") {
             startText(.title)
-        } else if isPlain, isChild, events.equals(event.name, "guid") {
+        } else if isPlain, isChild, events.equals(event.name, literal: "guid") {
             startText(.guid)
-        } else if isMedia, events.equals(event.name, "rating") {
+        } else if isMedia, events.equals(event.name, literal: "rating") {
             startText(.rating(scheme: ""))
-        } else if isMedia, events.equals(event.name, "restriction") {
+        } else if isMedia, events.equals(event.name, literal: "restriction") {
             startText(.restriction(relationship: "", type: ""))
-        } else if isMedia && events.equals(event.name, "content") || isPlain && events.equals(event.name, "enclosure") {
+        } else if isMedia && events.equals(event.name, literal: "content")
+            || isPlain && events.equals(event.name, literal: "enclosure")
+        {
             element = .media(MediaKind())
         } else if !isMedia {
-            startForeign(event, events)
+            startForeign(event, in: events)
         }
     }
 
     /// Refuses the item if Media RSS is meant by an unknown name, and otherwise notes an element that could be meant.
-    private mutating func startForeign(_ event: XMLEvent, _ events: XMLEvents) {
+    private mutating func startForeign(_ event: XMLEvent, in events: XMLEvents) {
         let names: [StaticString] = ["rating", "restriction", "content", "group"]
-        guard names.contains(where: { events.equals(event.name, $0) }) else { return }
+        guard names.contains(where: { events.equals(event.name, literal: $0) }) else { return }
         if MediaNamespace.resembles(event.namespace, in: events) { item?.fail(.unknownNamespace) }
         guard foreignElements.count < Self.mostForeignElements else { return }
         let namespace = event.namespace.isEmpty ? "no namespace" : events.string(event.namespace).printable(limit: 100)
@@ -147,22 +149,24 @@ struct FeedScanner: Sendable {
 
     private mutating func startInChannel(
         _ event: XMLEvent,
-        _ events: XMLEvents,
+        in events: XMLEvents,
         isPlain: Bool,
         isMedia: Bool
     ) throws(FeedError) {
-        if depth == Depth.channel, isPlain, events.equals(event.name, "channel") {
-            guard !hasChannel else { throw FeedError(.ambiguousChannel, "a second channel", line: Int(event.line)) }
+        if depth == Depth.channel, isPlain, events.equals(event.name, literal: "channel") {
+            guard !hasChannel else {
+                throw FeedError(.ambiguousChannel, reason: "a second channel", line: Int(event.line))
+            }
             hasChannel = true
-        } else if depth == Depth.item, hasChannel, isPlain, events.equals(event.name, "title") {
+        } else if depth == Depth.item, hasChannel, isPlain, events.equals(event.name, literal: "title") {
             guard !hasChannelTitle else {
-                throw FeedError(.ambiguousChannel, "a second title of the channel", line: Int(event.line))
+                throw FeedError(.ambiguousChannel, reason: "a second title of the channel", line: Int(event.line))
             }
             hasChannelTitle = true
             startText(.channelTitle)
-        } else if depth == Depth.item, hasChannel, isMedia, events.equals(event.name, "rating") {
+        } else if depth == Depth.item, hasChannel, isMedia, events.equals(event.name, literal: "rating") {
             startText(.rating(scheme: ""))
-        } else if depth == Depth.item, hasChannel, !isMedia, events.equals(event.name, "rating"),
+        } else if depth == Depth.item, hasChannel, !isMedia, events.equals(event.name, literal: "rating"),
             MediaNamespace.resembles(event.namespace, in: events)
         {
             // It would be the rating of every item.
@@ -176,24 +180,24 @@ struct FeedScanner: Sendable {
         text = TextUnderway(element: element, depth: depth)
     }
 
-    private mutating func attribute(_ event: XMLEvent, _ events: XMLEvents) {
+    private mutating func attribute(_ event: XMLEvent, in events: XMLEvents) {
         guard event.namespace.isEmpty else { return }
         switch element {
         case .media(var media):
-            if events.equals(event.name, "url") {
+            if events.equals(event.name, literal: "url") {
                 media.url = events.string(event.value).trimmed
-            } else if events.equals(event.name, "medium") {
+            } else if events.equals(event.name, literal: "medium") {
                 media.medium = events.string(event.value)
-            } else if events.equals(event.name, "type") {
+            } else if events.equals(event.name, literal: "type") {
                 media.type = events.string(event.value)
             }
             element = .media(media)
         case .rating:
-            if events.equals(event.name, "scheme") { startText(.rating(scheme: events.string(event.value))) }
+            if events.equals(event.name, literal: "scheme") { startText(.rating(scheme: events.string(event.value))) }
         case .restriction(let relationship, let type):
-            if events.equals(event.name, "relationship") {
+            if events.equals(event.name, literal: "relationship") {
                 startText(.restriction(relationship: events.string(event.value), type: type))
-            } else if events.equals(event.name, "type") {
+            } else if events.equals(event.name, literal: "type") {
                 startText(.restriction(relationship: relationship, type: events.string(event.value)))
             }
         case .other, .channelTitle, .title, .guid: break
@@ -209,10 +213,10 @@ struct FeedScanner: Sendable {
         }
     }
 
-    private mutating func end(_ event: XMLEvent, _ body: (FeedItem) -> Void) throws(FeedError) {
+    private mutating func end(_ event: XMLEvent, body: (FeedItem) -> Void) throws(FeedError) {
         if let text, text.depth == depth {
             self.text = nil
-            try endText(text, Int(event.line))
+            try endText(text, line: Int(event.line))
         }
         if let item, item.depth == depth {
             self.item = nil
@@ -222,13 +226,13 @@ struct FeedScanner: Sendable {
         element = .other
     }
 
-    private mutating func endText(_ text: TextUnderway, _ line: Int) throws(FeedError) {
+    private mutating func endText(_ text: TextUnderway, line: Int) throws(FeedError) {
         let value = String(decoding: text.bytes.trimmingXMLSpace(), as: UTF8.self)
         if text.element == .channelTitle {
             guard text.fault == nil || isChannelGiven else {
                 throw FeedError(
                     .ambiguousChannel,
-                    "the title of the channel has markup or is too long",
+                    reason: "the title of the channel has markup or is too long",
                     line: line
                 )
             }
@@ -237,8 +241,8 @@ struct FeedScanner: Sendable {
         }
         if let fault = text.fault { item?.fail(fault) }
         switch text.element {
-        case .title: item?.set(\.title, value)
-        case .guid: item?.set(\.guid, value)
+        case .title: item?.set(\.title, to: value)
+        case .guid: item?.set(\.guid, to: value)
         case .rating(let scheme):
             guard !value.isEmpty else { return }
             let rating = Rating(scheme: scheme, value: value)

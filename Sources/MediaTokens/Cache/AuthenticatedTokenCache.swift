@@ -83,7 +83,7 @@ public final class AuthenticatedTokenCache: Sendable {
         let token: MediaToken
         let signer: Verifier.Candidate
 
-        init(_ token: MediaToken, _ signer: Verifier.Candidate) {
+        init(token: MediaToken, signer: Verifier.Candidate) {
             self.token = token
             self.signer = signer
         }
@@ -119,12 +119,12 @@ public final class AuthenticatedTokenCache: Sendable {
         guard token.count <= Self.maximumTokenSize else { return }
         // No lower bound is needed: the issue time is checked again on every call.
         let life = Timestamp(millisecondsSince1970: .min)...end
-        authentic.insert(token, Authentic(content, signer), generation: generation, life: life)
+        authentic.insert(token, value: Authentic(token: content, signer: signer), generation: generation, life: life)
     }
 
-    func rememberForged(_ token: Span<UInt8>, _ reason: RefusalReason, generation: UInt64, at now: Timestamp) {
+    func rememberForged(_ token: Span<UInt8>, reason: RefusalReason, generation: UInt64, at now: Timestamp) {
         guard token.count <= Self.maximumTokenSize, forgedMilliseconds > 0 else { return }
         let life = now...now.advanced(byMilliseconds: forgedMilliseconds)
-        forged.insert(token, Forged(reason), generation: generation, life: life)
+        forged.insert(token, value: Forged(reason), generation: generation, life: life)
     }
 }

@@ -29,7 +29,7 @@ enum GrantedResources {
         let now = Timestamp(millisecondsSince1970: 0)
         if let known = fragments.lookUp(text, generation: 0, at: now) as? Known { return known.resource }
         guard let resource = read(text) else { return nil }
-        fragments.insert(text, Known(resource), generation: 0, life: now...now)
+        fragments.insert(text, value: Known(resource), generation: 0, life: now...now)
         return resource
     }
 

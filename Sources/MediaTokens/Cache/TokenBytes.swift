@@ -18,9 +18,9 @@ enum TokenBytes {
             if bytes.count >= 32 {
                 // The last step takes the last 32 bytes, some of them again.
                 let last = bytes.count &- 32
-                let step = { (place: UnsafeRawPointer) in
-                    unsafe a = fold(a ^ word(place), first ^ word(place + 8))
-                    unsafe b = fold(b ^ word(place + 16), second ^ word(place + 24))
+                let step = { (pointer: UnsafeRawPointer) in
+                    unsafe a = fold(a ^ word(pointer), with: first ^ word(pointer + 8))
+                    unsafe b = fold(b ^ word(pointer + 16), with: second ^ word(pointer + 24))
                 }
                 var position = 0
                 while position < last {
@@ -43,7 +43,7 @@ enum TokenBytes {
         unsafe pointer.loadUnaligned(as: UInt64.self)
     }
 
-    private static func fold(_ value: UInt64, _ other: UInt64 = 0xD6E8_FEB8_6659_FD93) -> UInt64 {
+    private static func fold(_ value: UInt64, with other: UInt64 = 0xD6E8_FEB8_6659_FD93) -> UInt64 {
         let product = value.multipliedFullWidth(by: other)
         return product.high ^ product.low
     }

@@ -20,8 +20,8 @@ final class TokenEntry: ManagedBuffer<TokenEntry.Facts, UInt8> {
 
     /// Creates an entry with a copy of a token.
     static func make(
-        _ token: Span<UInt8>,
-        _ value: any TokenTable.Value,
+        for token: Span<UInt8>,
+        value: any TokenTable.Value,
         generation: UInt64,
         life: ClosedRange<Timestamp>,
         lastUse: UInt64

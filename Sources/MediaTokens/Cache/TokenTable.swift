@@ -48,9 +48,9 @@ package final class TokenTable: Sendable {
         let sets = max(1, capacity / Self.ways)
         shardsOfThread = sets >= 128 ? 32 : 1
         setsPerShard = sets / shardsOfThread
-        let places = setsPerShard * Self.ways
+        let slotCount = setsPerShard * Self.ways
         self.threads = Self.parts(of: threads)
-        shards = (0..<shardsOfThread * self.threads).map { _ in Shard(places: places) }
+        shards = (0..<shardsOfThread * self.threads).map { _ in Shard(slotCount: slotCount) }
         seed = UInt64.random(in: .min ... .max)
     }
 
@@ -65,7 +65,7 @@ package final class TokenTable: Sendable {
     }
 
     /// The places that a token may have.
-    private struct Places {
+    private struct CandidateSets {
         let first: Range<Int>
         let second: Range<Int>
     }
@@ -82,51 +82,51 @@ package final class TokenTable: Sendable {
         var clock: UInt64 = 0
         var counters = Counters()
 
-        mutating func allocate(_ places: Int) { slots = Array(repeating: Slot(), count: places) }
+        mutating func allocate(_ count: Int) { slots = Array(repeating: Slot(), count: count) }
 
         /// Returns the place of a token among the places of its hash; `nil` if it is not there.
-        func place(of token: Span<UInt8>, _ hash: UInt64, _ places: Places) -> Int? {
-            place(of: token, hash, places.first) ?? place(of: token, hash, places.second)
+        func index(of token: Span<UInt8>, hash: UInt64, in sets: CandidateSets) -> Int? {
+            index(of: token, hash: hash, in: sets.first) ?? index(of: token, hash: hash, in: sets.second)
         }
 
-        private func place(of token: Span<UInt8>, _ hash: UInt64, _ set: Range<Int>) -> Int? {
-            for place in set where slots[place].hash == hash {
-                if let entry = slots[place].entry, entry.isOf(token) { return place }
+        private func index(of token: Span<UInt8>, hash: UInt64, in set: Range<Int>) -> Int? {
+            for index in set where slots[index].hash == hash {
+                if let entry = slots[index].entry, entry.isOf(token) { return index }
             }
             return nil
         }
 
         /// Returns the place for a new token: a free one in the set that has more of them, or the least recently used one.
-        func freePlace(_ places: Places) -> Int {
-            let (first, second) = (freePlaces(places.first), freePlaces(places.second))
+        func freeIndex(_ sets: CandidateSets) -> Int {
+            let (first, second) = (freeIndices(sets.first), freeIndices(sets.second))
             if let free = first.count < second.count ? second.first : first.first { return free }
-            let (one, other) = (leastRecentlyUsed(places.first), leastRecentlyUsed(places.second))
+            let (one, other) = (leastRecentlyUsed(sets.first), leastRecentlyUsed(sets.second))
             return lastUse(one) <= lastUse(other) ? one : other
         }
 
-        private func freePlaces(_ set: Range<Int>) -> [Int] { set.filter { slots[$0].entry == nil } }
+        private func freeIndices(_ set: Range<Int>) -> [Int] { set.filter { slots[$0].entry == nil } }
 
         private func leastRecentlyUsed(_ set: Range<Int>) -> Int {
             set.min { lastUse($0) < lastUse($1) } ?? set.lowerBound
         }
 
-        private func lastUse(_ place: Int) -> UInt64 { slots[place].entry?.header.lastUse ?? 0 }
+        private func lastUse(_ index: Int) -> UInt64 { slots[index].entry?.header.lastUse ?? 0 }
 
-        mutating func remove(at place: Int) {
-            guard slots[place].entry != nil else { return }
-            slots[place] = Slot()
+        mutating func remove(at index: Int) {
+            guard slots[index].entry != nil else { return }
+            slots[index] = Slot()
             counters.count -= 1
         }
     }
 
     private final class Shard: Sendable {
-        let places: Int
+        let slotCount: Int
         private let state = Mutex(State())
         #if THREAD_SANITIZER
             private let lastUnlock = Atomic(0)
         #endif
 
-        init(places: Int) { self.places = places }
+        init(slotCount: Int) { self.slotCount = slotCount }
 
         func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
             state.withLock { state in
@@ -144,16 +144,16 @@ package final class TokenTable: Sendable {
     /// Returns the value of `token` if it was stored under `generation` and its period contains `now`.
     package func lookUp(_ token: Span<UInt8>, generation: UInt64, at now: Timestamp) -> (any Value)? {
         let hash = TokenBytes.hash(token, seed: seed)
-        let places = places(hash)
+        let sets = sets(hash)
         return shard(hash).withLock { state in
-            guard !state.slots.isEmpty, let place = state.place(of: token, hash, places),
-                let entry = state.slots[place].entry
+            guard !state.slots.isEmpty, let index = state.index(of: token, hash: hash, in: sets),
+                let entry = state.slots[index].entry
             else {
                 state.counters.misses += 1
                 return nil
             }
             guard entry.isGood(generation, at: now) else {
-                state.remove(at: place)
+                state.remove(at: index)
                 state.counters.misses += 1
                 return nil
             }
@@ -164,17 +164,23 @@ package final class TokenTable: Sendable {
     }
 
     /// Stores `value` for `token`, in place of the token's entry or of the least recently used entry of its full sets.
-    package func insert(_ token: Span<UInt8>, _ value: any Value, generation: UInt64, life: ClosedRange<Timestamp>) {
+    package func insert(_ token: Span<UInt8>, value: any Value, generation: UInt64, life: ClosedRange<Timestamp>) {
         let hash = TokenBytes.hash(token, seed: seed)
-        let places = places(hash)
+        let sets = sets(hash)
         let shard = shard(hash)
         shard.withLock { state in
-            if state.slots.isEmpty { state.allocate(shard.places) }
-            let place = state.place(of: token, hash, places) ?? state.freePlace(places)
-            state.remove(at: place)
+            if state.slots.isEmpty { state.allocate(shard.slotCount) }
+            let index = state.index(of: token, hash: hash, in: sets) ?? state.freeIndex(sets)
+            state.remove(at: index)
             state.clock += 1
-            let entry = TokenEntry.make(token, value, generation: generation, life: life, lastUse: state.clock)
-            state.slots[place] = Slot(hash: hash, entry: entry)
+            let entry = TokenEntry.make(
+                for: token,
+                value: value,
+                generation: generation,
+                life: life,
+                lastUse: state.clock
+            )
+            state.slots[index] = Slot(hash: hash, entry: entry)
             state.counters.count += 1
         }
     }
@@ -195,8 +201,8 @@ package final class TokenTable: Sendable {
     private func remove(where isOver: (TokenEntry.Facts) -> Bool) {
         for shard in shards {
             shard.withLock { state in
-                for place in state.slots.indices where state.slots[place].entry.map({ isOver($0.header) }) ?? false {
-                    state.remove(at: place)
+                for index in state.slots.indices where state.slots[index].entry.map({ isOver($0.header) }) ?? false {
+                    state.remove(at: index)
                 }
             }
         }
@@ -206,8 +212,8 @@ package final class TokenTable: Sendable {
         shards[(ThreadNumber.current & (threads - 1)) * shardsOfThread + Int(hash >> 59) & (shardsOfThread - 1)]
     }
 
-    private func places(_ hash: UInt64) -> Places {
-        Places(first: set(hash), second: set((hash &* 0xD6E8_FEB8_6659_FD93) >> 24))
+    private func sets(_ hash: UInt64) -> CandidateSets {
+        CandidateSets(first: set(hash), second: set((hash &* 0xD6E8_FEB8_6659_FD93) >> 24))
     }
 
     /// Returns the places of the set that the lower half of a hash selects.

@@ -26,8 +26,8 @@ public struct DevelopmentKeys: Sendable {
     /// - Throws: ``TrustError`` with code ``TrustError/Code/keyTooSmall``, ``TrustError/Code/keyTooLarge`` or
     ///   ``TrustError/Code/internalFailure``.
     public init(bits: Int = 2048, at now: Timestamp) throws(TrustError) {
-        guard bits >= 1024 else { throw TrustError(.tooSmall(bits: bits, minimum: 1024), "") }
-        guard bits <= RSAPublicKey.maximumBits else { throw TrustError(.tooLarge(bits: bits), "") }
+        guard bits >= 1024 else { throw TrustError(.tooSmall(bits: bits, minimum: 1024), source: "") }
+        guard bits <= RSAPublicKey.maximumBits else { throw TrustError(.tooLarge(bits: bits), source: "") }
         do throws(OpenSSLError) {
             let authority = try RSAPrivateKey(generatingBits: bits)
             let signer = try RSAPrivateKey(generatingBits: bits)
@@ -57,7 +57,7 @@ public struct DevelopmentKeys: Sendable {
             signerCertificate = try leaf.pem()
             signerKey = try signer.pem()
         } catch {
-            throw TrustError(.internalFailure, "", "OpenSSL could not make keys: \(error.text)")
+            throw TrustError(.internalFailure, source: "", reason: "OpenSSL could not make keys: \(error.text)")
         }
     }
 }

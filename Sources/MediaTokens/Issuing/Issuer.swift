@@ -52,14 +52,14 @@ public struct Issuer: Sendable {
     public func issue(_ claims: TokenClaims, at time: Timestamp) throws(IssueError) -> IssuedToken {
         var body: [UInt8] = []
         body += "<\(root.rawValue)>".utf8
-        try body.appendField("sessionGUID", claims.userSessionGUID)
-        try body.appendField("requestorID", claims.requestorID)
-        try body.appendField("resourceID", claims.resourceID)
-        try body.appendField("ttl", String(claims.timeToLiveMilliseconds))
+        try body.appendField("sessionGUID", text: claims.userSessionGUID)
+        try body.appendField("requestorID", text: claims.requestorID)
+        try body.appendField("resourceID", text: claims.resourceID)
+        try body.appendField("ttl", text: String(claims.timeToLiveMilliseconds))
         let issueTime = writesMilliseconds ? time.iso8601 : TokenTime.wireForm(time, offsetMinutes: offsetMinutes)
-        try body.appendField("issueTime", issueTime)
-        try body.appendField("mvpdId", claims.mvpdID)
-        if let proxy = claims.proxyMVPDID { try body.appendField("proxyMvpdId", proxy) }
+        try body.appendField("issueTime", text: issueTime)
+        try body.appendField("mvpdId", text: claims.mvpdID)
+        if let proxy = claims.proxyMVPDID { try body.appendField("proxyMvpdId", text: proxy) }
         body += "</\(root.rawValue)>".utf8
         return try sign(body: body)
     }
@@ -142,7 +142,7 @@ extension IssueError: CustomStringConvertible {
 }
 
 extension [UInt8] {
-    fileprivate mutating func appendField(_ name: String, _ text: String) throws(IssueError) {
+    fileprivate mutating func appendField(_ name: String, text: String) throws(IssueError) {
         guard !text.trimmed.isEmpty else { throw .emptyField(name) }
         guard text.isLegalXML else { throw .invalidCharacter(name) }
         self += "<\(name)>".utf8

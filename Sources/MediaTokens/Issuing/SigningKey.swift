@@ -32,31 +32,31 @@ public struct SigningKey: Sendable {
     }
 
     private init(pem text: [UInt8], name: String) throws(TrustError) {
-        let block = try Self.privateBlock(text, name)
-        do throws(KeyFault) { key = try RSAPrivateKey(der: block.der) } catch { throw TrustError(error, name) }
+        let block = try Self.privateBlock(in: text, name: name)
+        do throws(KeyFault) { key = try RSAPrivateKey(der: block.der) } catch { throw TrustError(error, source: name) }
     }
 
     /// Reads a PEM file.
     static func text(_ path: String) throws(TrustError) -> [UInt8] {
         do { return try path.bytesOfFile(limit: 1 << 20) } catch {
-            throw TrustError(.fileUnreadable, path, error.reason)
+            throw TrustError(.fileUnreadable, source: path, reason: error.reason)
         }
     }
 
     /// Returns the first PEM block with an unencrypted private key.
-    static func privateBlock(_ text: [UInt8], _ name: String) throws(TrustError) -> PEM.Block {
+    static func privateBlock(in text: [UInt8], name: String) throws(TrustError) -> PEM.Block {
         let blocks: [PEM.Block]
         do { blocks = try PEM.blocks(text) } catch {
-            throw TrustError(.malformedPEM, name, "a PEM block is damaged: \(error.text)")
+            throw TrustError(.malformedPEM, source: name, reason: "a PEM block is damaged: \(error.text)")
         }
         guard let block = blocks.first(where: { $0.label.hasSuffix("PRIVATE KEY") }) else {
-            throw TrustError(.noKey, name, "the file has no private key (-----BEGIN PRIVATE KEY-----)")
+            throw TrustError(.noKey, source: name, reason: "the file has no private key (-----BEGIN PRIVATE KEY-----)")
         }
         guard !block.isEncrypted, block.label != "ENCRYPTED PRIVATE KEY" else {
             throw TrustError(
                 .unsupportedKey,
-                name,
-                "the private key is encrypted; decrypt it first (openssl pkey -in FILE -out FILE)"
+                source: name,
+                reason: "the private key is encrypted; decrypt it first (openssl pkey -in FILE -out FILE)"
             )
         }
         return block

@@ -63,9 +63,9 @@ struct JWSEnvelope {
                 guard let index = try reader.index(of: member, in: Name.names) else { continue }
                 switch Name.all[index] {
                 case .type:
-                    isMediaToken = try reader.withText(member) { $0.hasSameBytes(as: type.utf8.span) } ?? false
+                    isMediaToken = try reader.withText(of: member) { $0.hasSameBytes(as: type.utf8.span) } ?? false
                 case .algorithm:
-                    scheme = try reader.withText(member) { SignatureScheme(mediaTokenAlgorithm: $0) } ?? nil
+                    scheme = try reader.withText(of: member) { SignatureScheme(mediaTokenAlgorithm: $0) } ?? nil
                 case .critical: hasExtension = true
                 }
             }

@@ -23,7 +23,7 @@ public struct JWSIssuer: Sendable {
     /// - Throws: ``TrustError`` with code ``TrustError/Code/noKey``, ``TrustError/Code/malformedPEM`` or
     ///   ``TrustError/Code/unsupportedKey``.
     public init(pem text: String, name: String = "key") throws(TrustError) {
-        try self.init(SigningKey.privateBlock([UInt8](text.utf8), name), name)
+        try self.init(SigningKey.privateBlock(in: [UInt8](text.utf8), name: name), name: name)
     }
 
     /// Reads an unencrypted private key of P-256 or Ed25519 from a PEM file.
@@ -31,16 +31,19 @@ public struct JWSIssuer: Sendable {
     /// - Parameter path: The path of a file of at most 1 MiB.
     /// - Throws: ``TrustError``, as ``init(pem:name:)``, or with code ``TrustError/Code/fileUnreadable``.
     public init(file path: String) throws(TrustError) {
-        try self.init(SigningKey.privateBlock(SigningKey.text(path), path), path)
+        try self.init(SigningKey.privateBlock(in: SigningKey.text(path), name: path), name: path)
     }
 
-    private init(_ block: PEM.Block, _ name: String) throws(TrustError) {
+    private init(_ block: PEM.Block, name: String) throws(TrustError) {
         let key: PrivateKey
-        do throws(KeyMaterialFault) { key = try PrivateKey(der: block.der) } catch { throw TrustError(error, name) }
-        guard let scheme = SignatureScheme(mediaTokenKey: key.publicKey.type), let maker = SignatureMaker(key, scheme)
-        else { throw TrustError(KeyMaterialFault.unsupported, name) }
+        do throws(KeyMaterialFault) { key = try PrivateKey(der: block.der) } catch {
+            throw TrustError(error, source: name)
+        }
+        guard let scheme = SignatureScheme(mediaTokenKey: key.publicKey.type),
+            let maker = SignatureMaker(key, scheme: scheme)
+        else { throw TrustError(KeyMaterialFault.unsupported, source: name) }
         guard let text = try? key.publicKey.pem() else {
-            throw TrustError(.internalFailure, name, "OpenSSL cannot write the public key")
+            throw TrustError(.internalFailure, source: name, reason: "OpenSSL cannot write the public key")
         }
         self.maker = maker
         publicKey = text
@@ -57,18 +60,18 @@ public struct JWSIssuer: Sendable {
     /// - Throws: ``IssueError`` if a verifier could not read the token, or OpenSSL cannot sign it.
     public func issue(_ claims: TokenClaims, at time: Timestamp) throws(IssueError) -> IssuedToken {
         var members: [JSON.Member] = []
-        func add(_ name: String, _ text: String) throws(IssueError) {
+        func add(_ name: String, text: String) throws(IssueError) {
             guard !text.utf8.allSatisfy(\.isXMLSpace) else { throw .emptyField(name) }
             guard text.isLegalXML else { throw .invalidCharacter(name) }
             members.append((name, .string(text)))
         }
-        try add("sessionGUID", claims.userSessionGUID)
-        try add("requestorID", claims.requestorID)
-        try add("resourceID", claims.resourceID)
+        try add("sessionGUID", text: claims.userSessionGUID)
+        try add("requestorID", text: claims.requestorID)
+        try add("resourceID", text: claims.resourceID)
         members.append(("ttl", .number(claims.timeToLiveMilliseconds)))
         members.append(("issueTime", .number(time.millisecondsSince1970)))
-        try add("mvpdId", claims.mvpdID)
-        if let proxy = claims.proxyMVPDID { try add("proxyMvpdId", proxy) }
+        try add("mvpdId", text: claims.mvpdID)
+        if let proxy = claims.proxyMVPDID { try add("proxyMvpdId", text: proxy) }
         return try sign(payload: [UInt8](JSON.object(members).line.utf8))
     }
 

@@ -7,24 +7,27 @@ internal import Cryptography
 enum JWSKeyReader {
     /// Returns the verifier of a key.
     static func key(
-        _ source: String,
-        _ read: () throws(KeyMaterialFault) -> PublicKey
+        from source: String,
+        read: () throws(KeyMaterialFault) -> PublicKey
     ) throws(TrustError) -> SignatureVerifier {
         do throws(KeyMaterialFault) {
             let key = try read()
-            guard let scheme = SignatureScheme(mediaTokenKey: key.type), let verifier = SignatureVerifier(key, scheme)
+            guard let scheme = SignatureScheme(mediaTokenKey: key.type),
+                let verifier = SignatureVerifier(key, scheme: scheme)
             else { throw .unsupported }
             return verifier
-        } catch { throw TrustError(error, source) }
+        } catch { throw TrustError(error, source: source) }
     }
 
     /// Returns the size of a key, and its DER form.
     static func numbers(
-        _ source: String,
-        _ read: () throws(KeyMaterialFault) -> PublicKey
+        from source: String,
+        read: () throws(KeyMaterialFault) -> PublicKey
     ) throws(TrustError) -> (bits: Int, der: [UInt8]) {
-        let key = try key(source, read).key
-        guard let der = key.der else { throw TrustError(.internalFailure, source, "OpenSSL cannot write the key") }
+        let key = try key(from: source, read: read).key
+        guard let der = key.der else {
+            throw TrustError(.internalFailure, source: source, reason: "OpenSSL cannot write the key")
+        }
         return (256, der)
     }
 }
@@ -41,11 +44,15 @@ extension SignatureScheme {
 }
 
 extension TrustError {
-    init(_ fault: KeyMaterialFault, _ source: String) {
+    init(_ fault: KeyMaterialFault, source: String) {
         switch fault {
-        case .malformed, .mismatch: self.init(.malformedPEM, source, "the key cannot be read")
+        case .malformed, .mismatch: self.init(.malformedPEM, source: source, reason: "the key cannot be read")
         case .unsupported, .size, .weakExponent:
-            self.init(.unsupportedKey, source, "keys of JWS media tokens are P-256 (ES256) or Ed25519 (EdDSA)")
+            self.init(
+                .unsupportedKey,
+                source: source,
+                reason: "keys of JWS media tokens are P-256 (ES256) or Ed25519 (EdDSA)"
+            )
         }
     }
 }

@@ -33,29 +33,31 @@ extension TokenFields {
             throw .malformedBody
         }
         guard !isRestricted else { throw .malformedBody }
-        return try fields(values, payload)
+        return try fields(of: values, in: payload)
     }
 
     /// Returns the fields of values in the order of ``Name``.
-    private static func fields(_ values: Values, _ payload: Span<UInt8>) throws(RefusalReason) -> TokenFields {
+    private static func fields(of values: Values, in payload: Span<UInt8>) throws(RefusalReason) -> TokenFields {
         // Missing fields are reported before empty ones, as for elements.
-        for place in 0..<Name.proxyMVPDID.rawValue {
-            guard let value = values[place], value.kind != .null else { throw .missingField }
+        for index in 0..<Name.proxyMVPDID.rawValue {
+            guard let value = values[index], value.kind != .null else { throw .missingField }
         }
         var texts: [UInt8] = []
         var ends = [5 of UInt16](repeating: 0)
         let order: [5 of Name] = [.requestorID, .resourceID, .sessionGUID, .mvpdID, .proxyMVPDID]
         var size = 0
-        for place in order.indices { size += values[order[place].rawValue]?.value.count ?? 0 }
+        for index in order.indices { size += values[order[index].rawValue]?.value.count ?? 0 }
         texts.reserveCapacity(size)
-        for place in order.indices {
+        for index in order.indices {
             let start = texts.count
-            if let value = values[order[place].rawValue] { try append(value, payload, to: &texts) }
-            guard texts.count > start || order[place] == .proxyMVPDID else { throw .emptyField }
-            ends[place] = UInt16(texts.count)
+            if let value = values[order[index].rawValue] { try append(value, in: payload, to: &texts) }
+            guard texts.count > start || order[index] == .proxyMVPDID else { throw .emptyField }
+            ends[index] = UInt16(texts.count)
         }
-        guard let ttl = number(values[Name.ttl.rawValue], payload), -latest...latest ~= ttl else { throw .invalidTTL }
-        guard let issued = number(values[Name.issueTime.rawValue], payload), 0...latest ~= issued else {
+        guard let ttl = number(of: values[Name.ttl.rawValue], in: payload), -latest...latest ~= ttl else {
+            throw .invalidTTL
+        }
+        guard let issued = number(of: values[Name.issueTime.rawValue], in: payload), 0...latest ~= issued else {
             throw .invalidIssueTime
         }
         return TokenFields(
@@ -69,7 +71,7 @@ extension TokenFields {
     /// Appends the text of a value, unless there is none but white space.
     private static func append(
         _ value: JSONMemberReader.Member,
-        _ payload: Span<UInt8>,
+        in payload: Span<UInt8>,
         to texts: inout [UInt8]
     ) throws(RefusalReason) {
         guard value.kind != .null else { return }
@@ -77,15 +79,17 @@ extension TokenFields {
         let bytes = payload.extracting(value.value.lowerBound + 1..<value.value.upperBound - 1)
         guard isEscaped || !bytes.isPlainXML else {
             var isBlank = true
-            for place in bytes.indices where bytes[place] != 0x20 { isBlank = false }
+            for index in bytes.indices where bytes[index] != 0x20 { isBlank = false }
             if !isBlank { texts.append(copying: bytes) }
             return
         }
-        guard let text = try? JSONMemberReader.text(payload, value.value), text.isLegalXML else { throw .malformedBody }
+        guard let text = try? JSONMemberReader.text(in: payload, at: value.value), text.isLegalXML else {
+            throw .malformedBody
+        }
         if !text.utf8.allSatisfy(\.isXMLSpace) { texts += text.utf8 }
     }
 
-    private static func number(_ value: JSONMemberReader.Member?, _ payload: Span<UInt8>) -> Int64? {
+    private static func number(of value: JSONMemberReader.Member?, in payload: Span<UInt8>) -> Int64? {
         guard let value, value.kind == .integer else { return nil }
         return Int64(jsonInteger: payload.extracting(value.value))
     }

@@ -7,7 +7,7 @@ internal import Platform
 
 extension Verifier {
     /// Splits, authenticates and reads a media token in JWS compact form. The order is that of other tokens.
-    func parseJWS(_ token: Span<UInt8>, _ context: VerificationContext, _ now: Timestamp) -> Outcome {
+    func parseJWS(_ token: Span<UInt8>, in context: VerificationContext, at now: Timestamp) -> Outcome {
         let envelope: JWSEnvelope
         let scheme: SignatureScheme
         switch JWSEnvelope.split(token) {
@@ -28,20 +28,28 @@ extension Verifier {
         }
         let signed = token.extracting(envelope.signed)
         let signer = context.signature.fill({ Base64.decodeURLSafe(text, into: &$0) }) { signature in
-            jwsSigner(signature, MessagePieces(signed), scheme, token.extracting(envelope.header), context, now)
+            jwsSigner(
+                of: signature,
+                over: MessagePieces(signed),
+                scheme: scheme,
+                header: token.extracting(envelope.header),
+                in: context,
+                at: now
+            )
         }
         switch signer ?? .failure(.invalidSignatureEncoding) {
         case .failure(let reason): return .refused(reason, key: nil)
-        case .success(let key): return read(signed, token.extracting(envelope.payload), signedBy: key, context)
+        case .success(let key):
+            return read(signed, payload: token.extracting(envelope.payload), signedBy: key, in: context)
         }
     }
 
     /// Reads the payload of a token with a trusted signature.
     private func read(
         _ signed: Span<UInt8>,
-        _ payload: Span<UInt8>,
+        payload: Span<UInt8>,
         signedBy key: Int,
-        _ context: VerificationContext
+        in context: VerificationContext
     ) -> Outcome {
         guard let digest = context.sha256?.hash(signed) else { return .refused(.internalFailure, key: nil) }
         let fields = context.raw.fill({ Base64.decodeURLSafe(payload, into: &$0) }) { bytes in
@@ -56,30 +64,30 @@ extension Verifier {
     /// Returns the candidate that made `signature` with `scheme`. Keys of other schemes are never tried; those that have signed
     /// tokens with the same header are tried first.
     private func jwsSigner(
-        _ signature: Span<UInt8>,
-        _ message: MessagePieces,
-        _ scheme: SignatureScheme,
-        _ header: Span<UInt8>,
-        _ context: VerificationContext,
-        _ now: Timestamp
+        of signature: Span<UInt8>,
+        over message: MessagePieces,
+        scheme: SignatureScheme,
+        header: Span<UInt8>,
+        in context: VerificationContext,
+        at now: Timestamp
     ) -> Result<Int, RefusalReason> {
         var refusal = RefusalReason.noUsableKey
         let signers = elementSigners..<candidates.count
         let kind = signers.count > 1 ? SignerHistory.kind(ofHeader: header) : 1
         var tried: UInt64 = 0
         for _ in signers {
-            let place = context.signers.next(for: kind, after: tried, among: signers)
-            tried |= 1 << UInt64(place)
-            guard candidates[place].isUsable(at: now) else { continue }
-            let verifier = trust.jwsGroups[candidates[place].index].verifier
+            let index = context.signers.next(for: kind, after: tried, among: signers)
+            tried |= 1 << UInt64(index)
+            guard candidates[index].isUsable(at: now) else { continue }
+            let verifier = trust.jwsGroups[candidates[index].index].verifier
             guard verifier.scheme == scheme else { continue }
-            guard candidates[place].signatureSize == signature.count else {
+            guard candidates[index].signatureSize == signature.count else {
                 if refusal == .noUsableKey { refusal = .signatureLength }
                 continue
             }
             if verifier.isValid(signature, over: message) {
-                if signers.count > 1 { context.signers.record(place, for: kind) }
-                return .success(place)
+                if signers.count > 1 { context.signers.record(index, for: kind) }
+                return .success(index)
             }
             refusal = .untrustedSignature
         }

@@ -43,7 +43,7 @@ public struct TrustError: Error, Sendable {
         case internalFailure = "trust_internal_failure"
     }
 
-    init(_ code: Code, _ source: String, _ reason: String) {
+    init(_ code: Code, source: String, reason: String) {
         self.code = code
         self.source = source
         self.reason = reason
@@ -61,21 +61,30 @@ extension TrustError: CustomStringConvertible {
 }
 
 extension TrustError {
-    init(_ fault: KeyFault, _ source: String) {
+    init(_ fault: KeyFault, source: String) {
         switch fault {
         case .notRSA:
-            self.init(.unsupportedKey, source, "the key is not an RSA key; keys of JWS media tokens are named as such")
+            self.init(
+                .unsupportedKey,
+                source: source,
+                reason: "the key is not an RSA key; keys of JWS media tokens are named as such"
+            )
         case .tooSmall(let bits, let minimum):
-            self.init(.keyTooSmall, source, "the RSA key has \(bits) bits, fewer than \(minimum)")
+            self.init(.keyTooSmall, source: source, reason: "the RSA key has \(bits) bits, fewer than \(minimum)")
         case .tooLarge(let bits):
-            self.init(.keyTooLarge, source, "the RSA key has \(bits) bits, more than \(RSAPublicKey.maximumBits)")
+            self.init(
+                .keyTooLarge,
+                source: source,
+                reason: "the RSA key has \(bits) bits, more than \(RSAPublicKey.maximumBits)"
+            )
         case .weakExponent:
             self.init(
                 .weakExponent,
-                source,
-                "the public exponent of the RSA key is even or smaller than \(RSAPublicKey.minimumExponent)"
+                source: source,
+                reason: "the public exponent of the RSA key is even or smaller than \(RSAPublicKey.minimumExponent)"
             )
-        case .unreadable(let error): self.init(.malformedPEM, source, "the key cannot be read: \(error.text)")
+        case .unreadable(let error):
+            self.init(.malformedPEM, source: source, reason: "the key cannot be read: \(error.text)")
         }
     }
 }

@@ -24,9 +24,13 @@ package struct TrustLoader {
     private static func anchors(_ source: TrustSource) throws(TrustError) -> [Certificate] {
         try source.blocks().mapTyped { (block) throws(TrustError) in
             guard block.isCertificate else {
-                throw TrustError(.unsupportedKey, source.label, "an anchor must be a certificate, not \(block.label)")
+                throw TrustError(
+                    .unsupportedKey,
+                    source: source.label,
+                    reason: "an anchor must be a certificate, not \(block.label)"
+                )
             }
-            return try certificate(block, source)
+            return try certificate(in: block, from: source)
         }
     }
 
@@ -37,8 +41,8 @@ package struct TrustLoader {
         if case .only(let ids) = source.requestors, ids.isEmpty {
             throw TrustError(
                 .emptyScope,
-                source.label,
-                "the requestor scope is empty: name a requestor, or omit the scope"
+                source: source.label,
+                reason: "the requestor scope is empty: name a requestor, or omit the scope"
             )
         }
         let blocks = try source.blocks()
@@ -46,7 +50,7 @@ package struct TrustLoader {
             anchors.isEmpty
             ? []
             : try blocks.filter(\.isCertificate).mapTyped { (block) throws(TrustError) in
-                try Self.certificate(block, source)
+                try Self.certificate(in: block, from: source)
             }
         var found: [LoadedKey] = []
         for block in blocks {
@@ -54,7 +58,11 @@ package struct TrustLoader {
             if let key = try key(block, of: source, name: name, chain: chain) { found.append(key) }
         }
         guard !found.isEmpty else {
-            throw TrustError(.noKey, source.label, "it has only certificate authorities and no signing key")
+            throw TrustError(
+                .noKey,
+                source: source.label,
+                reason: "it has only certificate authorities and no signing key"
+            )
         }
         return found
     }
@@ -66,10 +74,10 @@ package struct TrustLoader {
         name: String,
         chain: [Certificate]
     ) throws(TrustError) -> LoadedKey? {
-        func trusted(
-            _ form: TrustedKey.Form,
-            _ key: Numbers,
-            _ validity: ClosedRange<Timestamp>?
+        func loadedKey(
+            form: TrustedKey.Form,
+            numbers key: Numbers,
+            validity: ClosedRange<Timestamp>?
         ) throws(TrustError) -> LoadedKey {
             let trusted = TrustedKey(
                 name: name,
@@ -83,24 +91,32 @@ package struct TrustLoader {
             return LoadedKey(key: trusted, der: key.der)
         }
         if block.isCertificate {
-            let certificate = try Self.certificate(block, source)
+            let certificate = try Self.certificate(in: block, from: source)
             if !anchors.isEmpty, certificate.isAuthority { return nil }
-            let key = try self.key(certificate, source)
-            return try trusted(.certificate, key, try validity(certificate, chain, source))
+            let key = try self.key(of: certificate, from: source)
+            return try loadedKey(
+                form: .certificate,
+                numbers: key,
+                validity: try validity(of: certificate, chain: chain, from: source)
+            )
         }
-        let key = try publicKey(block, source)
+        let key = try publicKey(in: block, from: source)
         guard anchors.isEmpty else {
-            throw TrustError(.untrustedChain, source.label, "a public key has no certificate chain to an anchor")
+            throw TrustError(
+                .untrustedChain,
+                source: source.label,
+                reason: "a public key has no certificate chain to an anchor"
+            )
         }
-        return try trusted(.publicKey, key, source.validity)
+        return try loadedKey(form: .publicKey, numbers: key, validity: source.validity)
     }
 
     /// The size of a key, and its DER form, which identifies it.
     private typealias Numbers = (bits: Int, der: [UInt8])
 
-    private func key(_ certificate: Certificate, _ source: TrustSource) throws(TrustError) -> Numbers {
+    private func key(of certificate: Certificate, from source: TrustSource) throws(TrustError) -> Numbers {
         guard source.tokens == .signedElement else {
-            return try JWSKeyReader.numbers(source.label) { () throws(KeyMaterialFault) in
+            return try JWSKeyReader.numbers(from: source.label) { () throws(KeyMaterialFault) in
                 try certificate.anyPublicKey()
             }
         }
@@ -109,10 +125,10 @@ package struct TrustLoader {
         }
     }
 
-    private func publicKey(_ block: PEM.Block, _ source: TrustSource) throws(TrustError) -> Numbers {
+    private func publicKey(in block: PEM.Block, from source: TrustSource) throws(TrustError) -> Numbers {
         switch block.label {
         case "PUBLIC KEY" where source.tokens == .jws:
-            return try JWSKeyReader.numbers(source.label) { () throws(KeyMaterialFault) in
+            return try JWSKeyReader.numbers(from: source.label) { () throws(KeyMaterialFault) in
                 try PublicKey(subjectPublicKeyInfo: block.der)
             }
         case "PUBLIC KEY":
@@ -126,24 +142,24 @@ package struct TrustLoader {
         case let label where label.hasSuffix("PRIVATE KEY"):
             throw TrustError(
                 .privateKeyPresent,
-                source.label,
-                "it has a private key; remove it and use only certificates or public keys"
+                source: source.label,
+                reason: "it has a private key; remove it and use only certificates or public keys"
             )
         default:
             throw TrustError(
                 .unsupportedKey,
-                source.label,
-                "the PEM block \(block.label.printable(limit: 40)) is neither a certificate nor a public key"
+                source: source.label,
+                reason: "the PEM block \(block.label.printable(limit: 40)) is neither a certificate nor a public key"
             )
         }
     }
 
-    private static func certificate(_ block: PEM.Block, _ source: TrustSource) throws(TrustError) -> Certificate {
+    private static func certificate(in block: PEM.Block, from source: TrustSource) throws(TrustError) -> Certificate {
         guard let certificate = Certificate(der: block.der) else {
             throw TrustError(
                 .malformedPEM,
-                source.label,
-                "a certificate cannot be read: \(OpenSSLError.drained().text)"
+                source: source.label,
+                reason: "a certificate cannot be read: \(OpenSSLError.drained().text)"
             )
         }
         return certificate
@@ -153,12 +169,12 @@ package struct TrustLoader {
     ///
     /// A key outside of it is loaded, because it must not keep the others from use, and each verification looks at the time.
     private func validity(
-        _ certificate: Certificate,
-        _ chain: [Certificate],
-        _ source: TrustSource
+        of certificate: Certificate,
+        chain: [Certificate],
+        from source: TrustSource
     ) throws(TrustError) -> ClosedRange<Timestamp> {
         guard let own = certificate.validity else {
-            throw TrustError(.malformedPEM, source.label, "the certificate's validity cannot be read")
+            throw TrustError(.malformedPEM, source: source.label, reason: "the certificate's validity cannot be read")
         }
         var periods = [own]
         if let given = source.validity { periods.append(given) }
@@ -168,7 +184,11 @@ package struct TrustLoader {
                     try certificate.chainValidity(anchors: anchors, intermediates: chain, at: now) ?? TrustedKey.never
                 )
             } catch {
-                throw TrustError(.untrustedChain, source.label, "no certificate chain to an anchor: \(error.text)")
+                throw TrustError(
+                    .untrustedChain,
+                    source: source.label,
+                    reason: "no certificate chain to an anchor: \(error.text)"
+                )
             }
         }
         var common = own
@@ -224,7 +244,7 @@ extension TrustSource {
         do throws(KeyFault) {
             let key = try body()
             return (key.bits, key.der)
-        } catch { throw TrustError(error, label) }
+        } catch { throw TrustError(error, source: label) }
     }
 }
 

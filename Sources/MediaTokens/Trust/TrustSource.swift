@@ -85,15 +85,19 @@ public struct TrustSource: Sendable {
         case .text(let given): text = [UInt8](given.utf8)
         case .file(let path):
             do { text = try path.bytesOfFile(limit: 1 << 20) } catch {
-                throw TrustError(.fileUnreadable, path, error.reason)
+                throw TrustError(.fileUnreadable, source: path, reason: error.reason)
             }
         }
         let blocks: [PEM.Block]
         do { blocks = try PEM.blocks(text) } catch {
-            throw TrustError(.malformedPEM, label, "a PEM block is damaged: \(error.text)")
+            throw TrustError(.malformedPEM, source: label, reason: "a PEM block is damaged: \(error.text)")
         }
         guard !blocks.isEmpty else {
-            throw TrustError(.noKey, label, "it has no PEM block (-----BEGIN CERTIFICATE----- or PUBLIC KEY)")
+            throw TrustError(
+                .noKey,
+                source: label,
+                reason: "it has no PEM block (-----BEGIN CERTIFICATE----- or PUBLIC KEY)"
+            )
         }
         return blocks
     }

@@ -49,7 +49,7 @@ public final class TrustStore: Sendable {
     ///
     /// - Throws: ``TrustError`` if there is no key, or there are more than ``maximumKeys``.
     package init(_ loaded: [LoadedKey], minimumKeySize: MinimumRSAKeySize) throws(TrustError) {
-        guard !loaded.isEmpty else { throw TrustError(.noKey, "", "no trusted keys were given") }
+        guard !loaded.isEmpty else { throw TrustError(.noKey, source: "", reason: "no trusted keys were given") }
         var order: [[UInt8]] = []
         var grants: [[UInt8]: [TrustedKey]] = [:]
         for loaded in loaded {
@@ -59,8 +59,8 @@ public final class TrustStore: Sendable {
         guard order.count <= Self.maximumKeys else {
             throw TrustError(
                 .tooManyKeys,
-                "",
-                "\(order.count) different keys, more than \(Self.maximumKeys); remove those not in use"
+                source: "",
+                reason: "\(order.count) different keys, more than \(Self.maximumKeys); remove those not in use"
             )
         }
         var groups: [KeyGroup] = []
@@ -69,7 +69,7 @@ public final class TrustStore: Sendable {
             let grants = grants[der] ?? []
             let source = grants.first?.source ?? ""
             if grants.first?.tokens == .jws {
-                let key = try JWSKeyReader.key(source) { () throws(KeyMaterialFault) in
+                let key = try JWSKeyReader.key(from: source) { () throws(KeyMaterialFault) in
                     try PublicKey(subjectPublicKeyInfo: der)
                 }
                 jwsGroups.append(JWSKeyGroup(verifier: key, grants: grants))
@@ -79,7 +79,7 @@ public final class TrustStore: Sendable {
                 let key = try PublicKeyReader.key(subjectPublicKeyInfo: der, minimumBits: minimumKeySize.bits)
                 groups.append(KeyGroup(key: key, grants: grants))
             } catch {
-                throw TrustError(error, source)
+                throw TrustError(error, source: source)
             }
         }
         let count = groups.count

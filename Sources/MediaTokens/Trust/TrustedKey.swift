@@ -86,6 +86,6 @@ final class Grant: Sendable {
     /// True if the key may sign a token for this token's requestor.
     func maySign(_ token: MediaToken) -> Bool {
         guard case .only(let ids) = requestors else { return true }
-        return ids.contains { token.fields.equals(.requestorID, $0) }
+        return ids.contains { token.fields.equals(.requestorID, expected: $0) }
     }
 }

@@ -44,15 +44,15 @@ extension Catalogue {
             }
 
             init(
-                _ key: Key,
-                _ protection: Protection,
-                _ isShadow: Bool,
-                _ use: Use,
-                _ origin: Origin,
-                _ methods: [PlaybackRequest.Method],
-                _ hosts: [String],
-                _ grants: GrantTerms?,
-                _ known: ProtectionTag?
+                key: Key,
+                protection: Protection,
+                isShadow: Bool,
+                use: Use,
+                origin: Origin,
+                methods: [PlaybackRequest.Method],
+                hosts: [String],
+                grants: GrantTerms?,
+                tag known: ProtectionTag?
             ) {
                 self.key = key
                 self.protection = protection
@@ -81,9 +81,9 @@ extension Catalogue {
                 return value
             }
 
-            func hasProfile(_ issuer: String, _ format: GrantFormat) -> Bool {
-                for place in profiles.indices where profiles[place].format == format {
-                    if profiles[place].issuer.utf8.span.hasSameBytes(as: issuer.utf8.span) { return true }
+            func hasProfile(of issuer: String, format: GrantFormat) -> Bool {
+                for index in profiles.indices where profiles[index].format == format {
+                    if profiles[index].issuer.utf8.span.hasSameBytes(as: issuer.utf8.span) { return true }
                 }
                 return false
             }
@@ -133,22 +133,32 @@ extension Catalogue {
             grants: GrantTerms? = nil
         ) {
             let names = hosts.map { String($0.text) }
-            facts = Facts(key, protection, isShadow, use, origin, methods, names, grants, nil)
+            facts = Facts(
+                key: key,
+                protection: protection,
+                isShadow: isShadow,
+                use: use,
+                origin: origin,
+                methods: methods,
+                hosts: names,
+                grants: grants,
+                tag: nil
+            )
         }
 
         /// Creates an entry like another one, with other grants, or with the tag of its protection, for who has no subject key.
         package init(_ other: Entry, grants: GrantTerms?, tag: ProtectionTag?) {
             let own = other.facts
             facts = Facts(
-                own.key,
-                own.protection,
-                own.isShadow,
-                own.use,
-                own.origin,
-                own.methods,
-                own.hosts,
-                grants,
-                tag
+                key: own.key,
+                protection: own.protection,
+                isShadow: own.isShadow,
+                use: own.use,
+                origin: own.origin,
+                methods: own.methods,
+                hosts: own.hosts,
+                grants: grants,
+                tag: tag
             )
         }
 
@@ -168,7 +178,7 @@ extension Catalogue {
         var hasStreamLimit: Bool { facts.hasStreamLimit }
 
         /// True if the entry has a profile of this issuer and format.
-        func hasProfile(_ issuer: String, _ format: GrantFormat) -> Bool { facts.hasProfile(issuer, format) }
+        func hasProfile(of issuer: String, format: GrantFormat) -> Bool { facts.hasProfile(of: issuer, format: format) }
 
         /// True if the entry permits requests of this method.
         func permits(_ method: PlaybackRequest.Method) -> Bool { facts.permitted & method.bit != 0 }

@@ -154,7 +154,7 @@ public struct Catalogue: Sendable {
         var conflicts: [Entry.Key] = []
         let protection = Entry.Protection.resource(item.resource, requestor: requestor)
         for key in [.media(item.mediaID)] + scope.keys(item) {
-            let terms = grants.isEmpty ? nil : Entry.GrantTerms(grants, of: item, key, scope)
+            let terms = grants.isEmpty ? nil : Entry.GrantTerms(grants, of: item, key: key, paths: scope)
             let entry = Entry(key: key, protection: protection, origin: .feed(source, line: item.line), grants: terms)
             guard let present = replace(entry, where: { _ in false }), case .feed = present.origin else { continue }
             guard present.protection != protection else { continue }
@@ -173,7 +173,7 @@ public struct Catalogue: Sendable {
             if present.map(mayReplace) ?? true { media[ByteKey(id)] = entry }
         case .path(let pattern):
             if entry.hosts.isEmpty {
-                present = paths.replace(entry, pattern, where: mayReplace)
+                present = paths.replace(entry, at: pattern, where: mayReplace)
             } else {
                 let tables = entry.hosts.map { ByteKey($0) }
                 var known: Entry?
@@ -181,7 +181,7 @@ public struct Catalogue: Sendable {
                 present = known
                 if present.map(mayReplace) ?? true {
                     for host in tables {
-                        _ = pathsOfHosts[host, default: PathTable()].replace(entry, pattern) { _ in true }
+                        _ = pathsOfHosts[host, default: PathTable()].replace(entry, at: pattern) { _ in true }
                     }
                 }
             }
@@ -230,8 +230,8 @@ extension Catalogue.Entry.GrantTerms {
     fileprivate init(
         _ profiles: [GrantProfile],
         of item: CatalogueEntry,
-        _ key: Catalogue.Entry.Key,
-        _ paths: FeedPathScope
+        key: Catalogue.Entry.Key,
+        paths: FeedPathScope
     ) {
         self.init(profiles)
         if case .path(let pattern) = key {

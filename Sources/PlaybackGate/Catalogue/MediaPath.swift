@@ -90,12 +90,12 @@ public struct MediaPath: Hashable, Sendable {
     /// Returns the length of the path, up to its query, if it is canonical and in plain characters; `nil` if it may not be.
     private static func plainLength(_ bytes: Span<UInt8>) -> Int? {
         var previous: UInt8 = 0
-        for place in bytes.indices {
-            let byte = bytes[place]
+        for index in bytes.indices {
+            let byte = bytes[index]
             // Most are letters and digits.
             if !byte.isASCIIAlphanumeric {
                 switch byte {
-                case UInt8(ascii: "?"): return place
+                case UInt8(ascii: "?"): return index
                 // No dot and no slash may follow a slash.
                 case UInt8(ascii: "/"), UInt8(ascii: "."): if previous == UInt8(ascii: "/") { return nil }
                 case UInt8(ascii: "%"), UInt8(ascii: "#"), UInt8(ascii: "\\"), UInt8(ascii: ";"): return nil

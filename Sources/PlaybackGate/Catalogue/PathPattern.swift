@@ -98,35 +98,35 @@ public struct PathPattern: Hashable, Sendable {
     func covers(_ path: MediaPath) -> Bool {
         switch form {
         case .path, .folder: true
-        case .glob(let steps): Self.matches(path.characters.utf8, steps)
+        case .glob(let steps): Self.matches(path.characters.utf8, steps: steps)
         }
     }
 
     /// Tracks all states of the glob at once, so the time is bounded by path length times steps.
-    private static func matches(_ path: Substring.UTF8View, _ steps: [Step]) -> Bool {
-        var states = States(steps)
+    private static func matches(_ path: Substring.UTF8View, steps: [Step]) -> Bool {
+        var automaton = Automaton(steps)
         for byte in path {
-            states.consume(byte)
-            guard states.isAlive else { return false }
+            automaton.consume(byte)
+            guard automaton.isAlive else { return false }
         }
-        return states.isComplete
+        return automaton.isComplete
     }
 
     /// True if a glob matches any path that begins with `prefix`.
     static func reaches(into prefix: [UInt8], _ steps: [Step]) -> Bool {
-        var states = States(steps)
-        for byte in prefix { states.consume(byte) }
-        return states.isAlive
+        var automaton = Automaton(steps)
+        for byte in prefix { automaton.consume(byte) }
+        return automaton.isAlive
     }
 
     /// True if a glob matches the beginning of a path.
     ///
     /// - Parameter steps: A glob that ends with a slash.
     static func matchesFolder(of path: [UInt8], _ steps: [Step]) -> Bool {
-        var states = States(steps)
+        var automaton = Automaton(steps)
         for byte in path {
-            states.consume(byte)
-            if states.isComplete { return true }
+            automaton.consume(byte)
+            if automaton.isComplete { return true }
         }
         return false
     }
@@ -134,7 +134,7 @@ public struct PathPattern: Hashable, Sendable {
     /// True if a path may match two globs.
     ///
     /// The answer may be true for globs that differ in the middle of a UTF-8 character, and is false only if no path matches both.
-    static func overlap(_ left: [Step], _ right: [Step]) -> Bool {
+    static func overlap(_ left: [Step], with right: [Step]) -> Bool {
         let width = right.count + 1
         var isSeen = [Bool](repeating: false, count: (left.count + 1) * width)
         var waiting = [(0, 0)]
@@ -145,15 +145,15 @@ public struct PathPattern: Hashable, Sendable {
             if one < left.count, left[one].isStar { waiting.append((one + 1, other)) }
             if other < right.count, right[other].isStar { waiting.append((one, other + 1)) }
             guard one < left.count, other < right.count, left[one].meets(right[other]) else { continue }
-            for next in left[one].places(after: one, right[other]) {
-                for second in right[other].places(after: other, left[one]) { waiting.append((next, second)) }
+            for next in left[one].indices(after: one, right[other]) {
+                for second in right[other].indices(after: other, left[one]) { waiting.append((next, second)) }
             }
         }
         return false
     }
 
     /// The states of a glob after a beginning of a path.
-    private struct States {
+    private struct Automaton {
         private let steps: [Step]
         private var live: [Bool]
         private var next: [Bool]
@@ -163,38 +163,38 @@ public struct PathPattern: Hashable, Sendable {
             live = [Bool](repeating: false, count: steps.count + 1)
             live[0] = true
             next = live
-            PathPattern.skipStars(&live, steps)
+            PathPattern.skipStars(in: &live, of: steps)
         }
 
         var isAlive: Bool { live.contains(true) }
         var isComplete: Bool { live[steps.count] }
 
         mutating func consume(_ byte: UInt8) {
-            for place in next.indices { next[place] = false }
-            for place in steps.indices where live[place] {
-                switch steps[place] {
-                case .byte(let wanted): if byte == wanted { next[place + 1] = true }
+            for index in next.indices { next[index] = false }
+            for index in steps.indices where live[index] {
+                switch steps[index] {
+                case .byte(let wanted): if byte == wanted { next[index + 1] = true }
                 case .anyCharacter:
                     // The first byte of a UTF-8 character takes the step; its continuation bytes belong to the same step.
-                    if byte & 0xC0 != 0x80, byte != UInt8(ascii: "/") { next[place + 1] = true }
-                case .anyWithinSegment: if byte != UInt8(ascii: "/") { next[place] = true }
-                case .anything: next[place] = true
+                    if byte & 0xC0 != 0x80, byte != UInt8(ascii: "/") { next[index + 1] = true }
+                case .anyWithinSegment: if byte != UInt8(ascii: "/") { next[index] = true }
+                case .anything: next[index] = true
                 }
             }
             if byte & 0xC0 == 0x80 {
-                for place in steps.indices where steps[place] == .anyCharacter && live[place + 1] {
-                    next[place + 1] = true
+                for index in steps.indices where steps[index] == .anyCharacter && live[index + 1] {
+                    next[index + 1] = true
                 }
             }
             swap(&live, &next)
-            PathPattern.skipStars(&live, steps)
+            PathPattern.skipStars(in: &live, of: steps)
         }
     }
 
     /// Activates the state after each star, because a star may match an empty text.
-    fileprivate static func skipStars(_ live: inout [Bool], _ steps: [Step]) {
-        for place in steps.indices where live[place] {
-            if steps[place] == .anyWithinSegment || steps[place] == .anything { live[place + 1] = true }
+    fileprivate static func skipStars(in live: inout [Bool], of steps: [Step]) {
+        for index in steps.indices where live[index] {
+            if steps[index] == .anyWithinSegment || steps[index] == .anything { live[index + 1] = true }
         }
     }
 }
@@ -214,11 +214,11 @@ extension PathPattern.Step {
     }
 
     /// The places in a glob after a byte that takes this step and one of another glob.
-    fileprivate func places(after place: Int, _ other: Self) -> [Int] {
-        if isStar { return [place] }
+    fileprivate func indices(after index: Int, _ other: Self) -> [Int] {
+        if isStar { return [index] }
         // A character may have more bytes.
-        if self == .anyCharacter, case .byte(0x80...) = other { return [place, place + 1] }
-        return [place + 1]
+        if self == .anyCharacter, case .byte(0x80...) = other { return [index, index + 1] }
+        return [index + 1]
     }
 }
 

@@ -23,20 +23,20 @@ struct PathTable: Sendable {
         // The folder with the longest name, or all if their globs differ in what they fix.
         var (longest, others): (Int?, [Int]) = (nil, [])
         let (hasFolders, hasGlobs) = (!folders.isEmpty, hasGlobs)
-        for place in bytes.indices {
-            let byte = bytes[place]
-            if byte == UInt8(ascii: "/"), hasFolders, let folder = folders.place(of: bytes.extracting(..<place), hash) {
+        for index in bytes.indices {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "/"), hasFolders, let folder = folders.index(of: bytes.extracting(..<index), hash) {
                 if hasGlobs, let longest { others.append(longest) }
                 longest = folder
             }
             hash.add(byte)
         }
-        if let exact = paths.place(of: bytes, hash) { return paths[exact] }
+        if let exact = paths.index(of: bytes, hash) { return paths[exact] }
         guard hasFolders else { return nil }
         // A request may name the folder without its trailing slash.
-        let itself = folders.place(of: bytes, hash).flatMap { folders[$0].all }
+        let itself = folders.index(of: bytes, hash).flatMap { folders[$0].all }
         guard hasGlobs else { return itself ?? longest.flatMap { folders[$0].all } }
-        return strongest(path, among: longest.map { others + [$0] } ?? [], itself)
+        return strongest(for: path, among: longest.map { others + [$0] } ?? [], itself: itself)
     }
 
     /// Returns the entry that takes precedence.
@@ -45,15 +45,15 @@ struct PathTable: Sendable {
     ///   - places: The folders that the path is in, the shortest first.
     ///   - itself: The entry of the folder that the path names.
     private func strongest(
-        _ path: MediaPath,
-        among places: [Int],
-        _ itself: Catalogue.Entry?
+        for path: MediaPath,
+        among indices: [Int],
+        itself: Catalogue.Entry?
     ) -> Catalogue.Entry? {
         var best = itself
-        for place in places.reversed() {
+        for index in indices.reversed() {
             // Globs of this folder may fix more bytes than its name. Globs of folders above usually fix less, but not
             // always.
-            let folder = folders[place]
+            let folder = folders[index]
             for glob in folder.globs where glob.key.pattern?.covers(path) ?? false {
                 best = glob.stronger(than: best)
             }
@@ -74,7 +74,7 @@ struct PathTable: Sendable {
     /// Inserts `entry` if its place is free or `mayReplace` is true for the present entry. Returns the present entry.
     mutating func replace(
         _ entry: Catalogue.Entry,
-        _ pattern: PathPattern,
+        at pattern: PathPattern,
         where mayReplace: (Catalogue.Entry) -> Bool
     ) -> Catalogue.Entry? {
         let present = self.entry(pattern)
@@ -106,7 +106,7 @@ struct PathTable: Sendable {
     ///
     /// - Parameter folder: The path of the folder in canonical form, without its trailing slash.
     func isUniform(_ folder: Span<UInt8>) -> Bool {
-        !hasGlobs && inhabited.place(of: folder, PrefixHash(folder)) == nil
+        !hasGlobs && inhabited.index(of: folder, PrefixHash(folder)) == nil
     }
 
     /// The entries, in no order.

@@ -23,7 +23,7 @@ struct PrefixTable<Value: Sendable>: Sendable {
     private struct Slot {
         var hash: UInt64 = 0
         /// The place among the members; negative for a free slot.
-        var place = -1
+        var index = -1
     }
 
     var isEmpty: Bool { members.isEmpty }
@@ -34,53 +34,53 @@ struct PrefixTable<Value: Sendable>: Sendable {
     /// Returns the place of a text, for ``subscript(_:)-(Int)``; `nil` if the table does not have it.
     ///
     /// - Parameter hash: The hash of the text.
-    func place(of text: Span<UInt8>, _ hash: PrefixHash) -> Int? {
+    func index(of text: Span<UInt8>, _ hash: PrefixHash) -> Int? {
         guard !slots.isEmpty else { return nil }
         let (mask, keys) = (slots.count &- 1, keys.span)
         var slot = Int(truncatingIfNeeded: hash.mixed) & mask
         while true {
             let found = slots[slot]
-            if found.place < 0 { return nil }
-            if found.hash == hash.value, keys.extracting(members[found.place].key).hasSameBytes(as: text) {
-                return found.place
+            if found.index < 0 { return nil }
+            if found.hash == hash.value, keys.extracting(members[found.index].key).hasSameBytes(as: text) {
+                return found.index
             }
             slot = (slot &+ 1) & mask
         }
     }
 
     /// The value at a place.
-    subscript(place: Int) -> Value { members[place].value }
+    subscript(index: Int) -> Value { members[index].value }
 
     /// The value of a text.
     subscript(text: Substring) -> Value? {
         get {
             let bytes = text.utf8.span
-            guard let place = place(of: bytes, PrefixHash(bytes)) else { return nil }
-            return members[place].value
+            guard let index = index(of: bytes, PrefixHash(bytes)) else { return nil }
+            return members[index].value
         }
         set {
             guard let newValue else { return }
             let hash = PrefixHash(text.utf8.span)
-            if let place = place(of: text.utf8.span, hash) {
-                members[place].value = newValue
+            if let index = index(of: text.utf8.span, hash) {
+                members[index].value = newValue
                 return
             }
             let start = keys.count
             keys += text.utf8
             members.append(Member(key: start..<keys.count, hash: hash.value, value: newValue))
-            if slots.count < 2 * members.count { grow() } else { enter(members.count - 1, hash) }
+            if slots.count < 2 * members.count { grow() } else { enter(members.count - 1, under: hash) }
         }
     }
 
     private mutating func grow() {
         slots = [Slot](repeating: Slot(), count: max(8, 2 * slots.count))
-        for (place, member) in members.enumerated() { enter(place, PrefixHash(value: member.hash)) }
+        for (index, member) in members.enumerated() { enter(index, under: PrefixHash(value: member.hash)) }
     }
 
-    private mutating func enter(_ place: Int, _ hash: PrefixHash) {
+    private mutating func enter(_ index: Int, under hash: PrefixHash) {
         var slot = Int(truncatingIfNeeded: hash.mixed) & (slots.count - 1)
-        while slots[slot].place >= 0 { slot = (slot + 1) & (slots.count - 1) }
-        slots[slot] = Slot(hash: hash.value, place: place)
+        while slots[slot].index >= 0 { slot = (slot + 1) & (slots.count - 1) }
+        slots[slot] = Slot(hash: hash.value, index: index)
     }
 }
 
@@ -100,6 +100,6 @@ struct PrefixHash {
 extension PrefixHash {
     /// The hash of a whole text.
     init(_ text: Span<UInt8>) {
-        for place in text.indices { add(text[place]) }
+        for index in text.indices { add(text[index]) }
     }
 }

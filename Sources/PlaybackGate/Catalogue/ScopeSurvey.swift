@@ -62,20 +62,25 @@ package struct ScopeSurvey: Sendable {
     private func stranger(to entry: Catalogue.Entry, by profile: GrantProfile, at host: String) -> Catalogue.Entry? {
         if profile.format == .uriSigning, profile.rules.signing.container == .hash {
             // One URL, that of the manifest.
-            return entry.grants?.manifest.flatMap { owner(of: $0, entry, host) }
+            return entry.grants?.manifest.flatMap { owner(of: $0, besides: entry, at: host) }
         }
         if case .glob(let steps)? = entry.key.pattern?.form, !entry.hasFixedScope(profile) {
-            return stranger(besides: entry, underGlob: steps, entry.key.pattern, host)
+            return stranger(besides: entry, underGlob: steps, of: entry.key.pattern, at: host)
         }
         guard let scope = entry.scope(profile, path: entry.key.pattern?.encodedPath[...]),
             let folder = try? MediaPath(scope)
         else { return nil }
         let text = Array(folder.characters.utf8)
-        guard text.last == UInt8(ascii: "/") else { return owner(of: scope, entry, host) }
-        let around = around(text, host)
+        guard text.last == UInt8(ascii: "/") else { return owner(of: scope, besides: entry, at: host) }
+        let around = around(text, at: host)
         if let around, around.isStranger(to: entry) { return around }
         for table in [common, tables[host]].compactMap(\.self) {
-            if let found = table.stranger(besides: entry, under: text, around, { decides($0, at: host) }) {
+            if let found = table.stranger(
+                besides: entry,
+                under: text,
+                around: around,
+                decides: { decides($0, at: host) }
+            ) {
                 return found
             }
         }
@@ -83,7 +88,7 @@ package struct ScopeSurvey: Sendable {
     }
 
     /// Returns the entry of a path if it is a stranger.
-    private func owner(of path: String, _ entry: Catalogue.Entry, _ host: String) -> Catalogue.Entry? {
+    private func owner(of path: String, besides entry: Catalogue.Entry, at host: String) -> Catalogue.Entry? {
         guard let path = try? MediaPath(path), let owner = catalogue.entry(path: path, host: host[...]) else {
             return nil
         }
@@ -101,7 +106,7 @@ package struct ScopeSurvey: Sendable {
     }
 
     /// Returns the entry to which the files of a folder belong that nobody names: that of the nearest folder around them.
-    private func around(_ folder: [UInt8], _ host: String) -> Catalogue.Entry? {
+    private func around(_ folder: [UInt8], at host: String) -> Catalogue.Entry? {
         var end = folder.count
         while end > 0 {
             let text = Array(folder[..<end])
@@ -115,13 +120,13 @@ package struct ScopeSurvey: Sendable {
     private func stranger(
         besides entry: Catalogue.Entry,
         underGlob steps: [PathPattern.Step],
-        _ pattern: PathPattern?,
-        _ host: String
+        of pattern: PathPattern?,
+        at host: String
     ) -> Catalogue.Entry? {
         guard let pattern, let slash = steps.lastIndex(of: .byte(UInt8(ascii: "/"))) else { return nil }
         let folder = Array(steps[...slash])
         let root = Array(pattern.root.utf8)
-        if let around = around(root, host), around.isStranger(to: entry) { return around }
+        if let around = around(root, at: host), around.isStranger(to: entry) { return around }
         for table in [common, tables[host]].compactMap(\.self) {
             let inside = table.first(under: root) { text, other in
                 other.isStranger(to: entry) && PathPattern.matchesFolder(of: text, folder) && decides(other, at: host)
@@ -129,7 +134,7 @@ package struct ScopeSurvey: Sendable {
             if let inside { return inside }
             let glob = table.globs.first { other in
                 guard other.isStranger(to: entry), case .glob(let its)? = other.key.pattern?.form else { return false }
-                return PathPattern.overlap(folder + [.anything], its)
+                return PathPattern.overlap(folder + [.anything], with: its)
             }
             if let glob { return glob }
         }
@@ -181,8 +186,8 @@ extension ScopeSurvey.Table {
     func stranger(
         besides entry: Catalogue.Entry,
         under folder: [UInt8],
-        _ around: Catalogue.Entry?,
-        _ decides: (Catalogue.Entry) -> Bool
+        around: Catalogue.Entry?,
+        decides: (Catalogue.Entry) -> Bool
     ) -> Catalogue.Entry? {
         if let found = first(under: folder, { $1.isStranger(to: entry) && decides($1) }) { return found }
         let hidden = around?.key.pattern?.fixedLength

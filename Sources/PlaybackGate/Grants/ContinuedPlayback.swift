@@ -22,7 +22,7 @@ package struct ContinuedPlayback: Sendable {
     /// The issuer of copies; `nil` for a grant of another installation, which is carried on as it is.
     private let signer: CATIssuer?
 
-    init(token: String, _ grant: CATGrant, _ profile: GrantProfile, _ signer: CATIssuer?) {
+    init(token: String, grant: CATGrant, profile: GrantProfile, signer: CATIssuer?) {
         self.token = token
         self.grant = grant
         self.profile = profile
@@ -100,9 +100,9 @@ extension Gate {
     /// - Parameters:
     ///   - shown: The grants that the request showed.
     ///   - name: The name of the preferred profile among those of the entry; `nil` for the first.
-    package func continued(
-        _ decision: Decision,
-        _ shown: ShownGrants?,
+    package func continuedPlayback(
+        after decision: Decision,
+        grants presentedGrants: PresentedGrants?,
         profile name: String?,
         at now: Timestamp
     ) -> ContinuedPlayback? {
@@ -117,15 +117,15 @@ extension Gate {
                 case .authentic(.cat(let grant)) = grants.authenticate(first.token.utf8.span, at: now)
             else { return nil }
             let signer = grants.renewer(of: grant, first.profile, at: now)
-            return ContinuedPlayback(token: first.token, grant, first.profile, signer)
+            return ContinuedPlayback(token: first.token, grant: grant, profile: first.profile, signer: signer)
         case .accepted(let accepted):
             guard let grant = accepted.grant as? CATGrant else { return nil }
             let named = terms.profiles.profile(of: .cat(grant))
             let fitting = terms.profiles.filter { $0.issuer == grant.issuer.name && $0.format == .cat }
-            guard let profile = named ?? fitting.first, let token = shown?.text(of: grant, grants, at: now)
+            guard let profile = named ?? fitting.first, let token = presentedGrants?.text(of: grant, grants, at: now)
             else { return nil }
             let signer = grants.renewer(of: grant, profile, at: now)
-            return ContinuedPlayback(token: token, grant, profile, signer)
+            return ContinuedPlayback(token: token, grant: grant, profile: profile, signer: signer)
         }
     }
 
@@ -144,18 +144,18 @@ extension Gate {
     package func prolong(_ playback: ContinuedPlayback, of decision: Decision, at now: Timestamp) async -> DenyCode? {
         guard let entry = decision.subject.entry else { return nil }
         let slot = slot(of: entry, .cat(playback.grant), isProlonged: true, at: now)
-        return await take(slot, at: now).refusal(allowsUnknown: rules.allowsUnknownUse)
+        return await acquireSlot(slot, at: now).refusal(allowsUnknown: rules.allowsUnknownUse)
     }
 }
 
-extension ShownGrants {
+extension PresentedGrants {
     /// Returns the text of an accepted grant, as the request showed it.
-    fileprivate func text(of grant: CATGrant, _ grants: GrantAuthority, at now: Timestamp) -> String? {
-        for place in 0..<count {
-            guard case .authentic(.cat(let other)) = grants.authenticate(self[place].utf8.span, at: now),
+    fileprivate func text(of grant: CATGrant, _ grants: GrantService, at now: Timestamp) -> String? {
+        for index in 0..<count {
+            guard case .authentic(.cat(let other)) = grants.authenticate(self[index].utf8.span, at: now),
                 other === grant || other.payload == grant.payload && other.key.id == grant.key.id
             else { continue }
-            return String(self[place])
+            return String(self[index])
         }
         return nil
     }

@@ -36,22 +36,23 @@ extension FormatIssuer {
     /// Issues a grant; `nil` if the format cannot say what is asked for, such as a path with one of its delimiters.
     func issue(_ order: GrantOrder) -> IssuedGrant? {
         switch self {
-        case .uriSigning(_, let encryption): signedURIs(at: order.now).flatMap { Self.issue(order, $0, encryption) }
-        case .vendor(let issuer): Self.issue(order, issuer)
+        case .uriSigning(_, let encryption):
+            signedURIs(at: order.now).flatMap { Self.issue(order, by: $0, encryption: encryption) }
+        case .vendor(let issuer): Self.issue(order, by: issuer)
         }
     }
 
     /// Returns the issuer of signed URIs whose key began to sign last, or `nil` if none signs at `now`.
     func signedURIs(at now: Timestamp) -> URISigningIssuer? {
         guard case .uriSigning(let signers, _) = self else { return nil }
-        var found: GrantAuthority.Signer<URISigningIssuer>?
+        var found: GrantService.Signer<URISigningIssuer>?
         for signer in signers where signer.isUsable(at: now) {
             if found.map({ $0.start < signer.start }) ?? true { found = signer }
         }
         return found?.issuer
     }
 
-    private static func issue(_ order: GrantOrder, _ issuer: any VendorIssuer) -> IssuedGrant? {
+    private static func issue(_ order: GrantOrder, by issuer: any VendorIssuer) -> IssuedGrant? {
         let rules = order.profile.rules
         var request = SigningRequest(
             rules,
@@ -74,7 +75,9 @@ extension FormatIssuer {
             expires: delivery.expires,
             renewAfter: nil,
             carriers: .init(
-                cookies: delivery.cookies.map { .init($0.name, $0.value, path: $0.path, attributes) },
+                cookies: delivery.cookies.map {
+                    .init(name: $0.name, value: $0.value, path: $0.path, attributes: attributes)
+                },
                 query: delivery.query,
                 path: delivery.path,
                 url: delivery.url

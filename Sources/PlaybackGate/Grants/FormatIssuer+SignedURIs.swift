@@ -9,7 +9,7 @@ internal import URISigning
 
 extension FormatIssuer {
     /// Issues a signed URI; `nil` if the profile asks for what the order does not have, such as the player's address.
-    static func issue(_ order: GrantOrder, _ issuer: URISigningIssuer, _ encryption: EncryptionKey?) -> IssuedGrant? {
+    static func issue(_ order: GrantOrder, by issuer: URISigningIssuer, encryption: EncryptionKey?) -> IssuedGrant? {
         let rules = order.profile.rules
         guard let container = order.container else { return nil }
         var claims = URISigningClaims(container)
@@ -33,7 +33,7 @@ extension FormatIssuer {
             claims.subject = [UInt8](tags[1].bytes.hexadecimal.utf8)
         }
         claims.renewal = order.signedRenewal
-        return (try? issuer.issue(claims)).map { IssuedGrant(order, $0) }
+        return (try? issuer.issue(claims)).map { IssuedGrant(order, signedURI: $0) }
     }
 }
 
@@ -74,7 +74,7 @@ extension IssuedGrant {
     /// Creates a signed URI.
     ///
     /// - Parameter isByRedirect: True if it is a renewed one that reaches the player by a redirect.
-    init(_ order: GrantOrder, _ signed: IssuedSignedURI, isByRedirect: Bool = false) {
+    init(_ order: GrantOrder, signedURI signed: IssuedSignedURI, isByRedirect: Bool = false) {
         let rules = order.profile.rules
         let attribute = PackageAttribute.standard
         let path = order.manifest.map { attribute.inScope(signed.token, of: $0[...], below: order.scope) }
@@ -88,7 +88,14 @@ extension IssuedGrant {
             expires: signed.expires,
             renewAfter: signed.renewalStart,
             carriers: .init(
-                cookies: [.init(attribute.name, signed.token, path: order.scope, rules.cookieAttributes)],
+                cookies: [
+                    .init(
+                        name: attribute.name,
+                        value: signed.token,
+                        path: order.scope,
+                        attributes: rules.cookieAttributes
+                    )
+                ],
                 query: "\(attribute.name)=\(signed.token)",
                 path: path,
                 url: origin.flatMap { origin in path.map { origin + $0 + order.urlEnd } },

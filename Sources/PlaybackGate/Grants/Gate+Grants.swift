@@ -23,7 +23,7 @@ extension Gate {
 
     /// A request that a grant allows once the store has recorded what the grant demands.
     struct GrantUse: Sendable {
-        let accepted: GrantAuthority.Acceptance
+        let accepted: GrantService.Acceptance
         let subject: Decision.Subject
         /// The path of the request, percent-encoded in normal form.
         let path: Substring
@@ -35,21 +35,27 @@ extension Gate {
 
     /// Examines the grants of a request.
     func examine(
-        _ shown: ShownGrants?,
-        _ method: PlaybackRequest.Method,
-        _ entry: Catalogue.Entry,
-        _ grants: GrantAuthority,
+        _ presentedGrants: PresentedGrants?,
+        method: PlaybackRequest.Method,
+        for entry: Catalogue.Entry,
+        by grants: GrantService,
         at now: Timestamp
     ) -> GrantExamination {
-        guard let shown else { return .refused(.grant(.missing), nil) }
+        guard let presentedGrants else { return .refused(.grant(.missing), nil) }
         var subject = Decision.Subject(entry: entry, token: nil)
-        let accepted: GrantAuthority.Acceptance
-        switch grants.check(shown, of: entry, at: now) {
+        let accepted: GrantService.Acceptance
+        switch grants.check(presentedGrants, of: entry, at: now) {
         case .refused(let refusal, let code):
-            return .refused(.grant(refusal.code), code.map { .refused($0) }, refusal.fact.map(shown.facts.unknown))
+            return .refused(
+                .grant(refusal.code),
+                code.map { .refused($0) },
+                refusal.fact.map(presentedGrants.facts.unknown)
+            )
         case .unknown(let unknown):
             subject.signedURI = unknown.grant.format == .uriSigning ? .unknown : nil
-            guard rules.allowsUnknownUse else { return .decided(.decided(refusal(.replayStoreUnavailable, subject))) }
+            guard rules.allowsUnknownUse else {
+                return .decided(.decided(refusal(.replayStoreUnavailable, subject: subject)))
+            }
             accepted = unknown
         case .accepted(let known): accepted = known
         }
@@ -57,15 +63,15 @@ extension Gate {
         let slot = slot(of: entry, accepted.grant, isProlonged: false, at: now)
         if let code = slot.refusal { return .refused(code, subject.signedURI) }
         let obligations = accepted.obligations
-        let isRenewing = obligations.isRenewalDue && method.isRenewing && shown.canReplace(accepted)
+        let isRenewing = obligations.isRenewalDue && method.isRenewing && presentedGrants.canReplace(accepted)
         let needsNoStore = obligations.use == nil && obligations.proofUse == nil
         if needsNoStore, !isRenewing, slot.needsNoStore {
-            return .decided(.decided(granted(accepted.grant, subject, slot)))
+            return .decided(.decided(allowance(by: accepted.grant, subject: subject, slot: slot)))
         }
         let use = GrantUse(
             accepted: accepted,
             subject: subject,
-            path: shown.facts.uri.path,
+            path: presentedGrants.facts.uri.path,
             isRenewing: isRenewing,
             slot: slot
         )
@@ -76,33 +82,33 @@ extension Gate {
     }
 
     /// Asks the store for what a grant demands, and decides.
-    func complete(_ use: GrantUse, _ now: Timestamp) async -> Decision {
+    func complete(_ use: GrantUse, at now: Timestamp) async -> Decision {
         let obligations = use.accepted.obligations
-        let slot = await take(use.slot, at: now)
-        if let code = slot.refusal(allowsUnknown: rules.allowsUnknownUse) { return refusal(code, use.subject) }
+        let slot = await acquireSlot(use.slot, at: now)
+        if let code = slot.refusal(allowsUnknown: rules.allowsUnknownUse) { return refusal(code, subject: use.subject) }
         for demand in [obligations.proofUse, obligations.use].compactMap(\.self) {
             let isFirst = await insert(demand, at: now)
             // If the store is down, nobody can tell whether it was used: no setting allows it then.
             guard isFirst else {
                 var subject = use.subject
                 if subject.signedURI != nil { subject.signedURI = .refused(.replayed) }
-                return refusal(.grant(.replayed), subject)
+                return refusal(.grant(.replayed), subject: subject)
             }
         }
         var held = use.slot
         if case .has(let end?) = slot { held = .held(until: end) }
         guard use.isRenewing, let entry = use.subject.entry else {
-            return granted(use.accepted.grant, use.subject, held)
+            return allowance(by: use.accepted.grant, subject: use.subject, slot: held)
         }
         if case .held = held { return renewed(use, at: now) }
         // A renewal that the limit or the store prevents refuses nothing: the grant is good until it expires.
-        switch await take(self.slot(of: entry, use.accepted.grant, isProlonged: true, at: now), at: now) {
+        switch await acquireSlot(self.slot(of: entry, use.accepted.grant, isProlonged: true, at: now), at: now) {
         case .has: return renewed(use, at: now)
-        case .refused, .unknown: return granted(use.accepted.grant, use.subject, held)
+        case .refused, .unknown: return allowance(by: use.accepted.grant, subject: use.subject, slot: held)
         }
     }
 
-    private func granted(_ grant: AuthenticGrant, _ subject: Decision.Subject, _ slot: SlotDemand) -> Decision {
+    private func allowance(by grant: AuthenticGrant, subject: Decision.Subject, slot: SlotDemand) -> Decision {
         let access = GrantedAccess.accepted(GrantedAccess.AcceptedGrant(grant: grant.base))
         var allowance = Decision.Allowance(reason: .granted, subject: subject, access: access)
         if case .held(let end) = slot { allowance.slotEnd = end }
@@ -112,7 +118,7 @@ extension Gate {
     private func renewed(_ use: GrantUse, at now: Timestamp) -> Decision {
         guard let entry = use.subject.entry,
             let grant = grants?.renew(use.accepted.grant, of: entry, path: use.path, at: now)
-        else { return granted(use.accepted.grant, use.subject, use.slot) }
+        else { return allowance(by: use.accepted.grant, subject: use.subject, slot: use.slot) }
         return .allow(Decision.Allowance(reason: .renewed, subject: use.subject, access: .issued([grant])))
     }
 
@@ -123,20 +129,20 @@ extension Gate {
     /// - Parameter playbackID: The id that names the playback; `nil` if the token has one only.
     func allowance(
         _ reason: Decision.Allowance.Reason,
-        _ subject: consuming Decision.Subject,
-        _ request: PlaybackRequest,
+        subject: consuming Decision.Subject,
+        request: PlaybackRequest,
         playbackID: String?,
-        _ now: Timestamp
+        at now: Timestamp
     ) -> Decision {
         guard let grants, let entry = subject.entry, entry.hasGrants, let token = subject.token else {
             return .allow(Decision.Allowance(reason: reason, subject: subject))
         }
         let isLimited = limitedTerms(of: entry) != nil
         let issued = grants.issue(
-            entry,
-            { rules in
+            for: entry,
+            session: { rules in
                 guard reason != .useUnknown || rules.coversUnverified else { return nil }
-                return grants.session(token, playbackID: playbackID, rules, isLimited: isLimited, at: now)
+                return grants.session(of: token, playbackID: playbackID, under: rules, isLimited: isLimited, at: now)
             },
             path: request.target.normalPath,
             player: request.player,
@@ -151,29 +157,29 @@ extension Gate {
 
     // MARK: Backends
 
-    /// Exchanges a grant as ``GrantAuthority/exchange(_:of:_:for:player:allowsUnknown:at:)`` does, and prolongs the slot of its
+    /// Exchanges a grant as ``GrantService/exchange(_:of:_:for:player:allowsUnknown:at:)`` does, and prolongs the slot of its
     /// playback. It takes no second one: both grants are of one session.
     ///
     /// - Returns: A refusal by `stream_limit_reached` if the playback has lost its slot to others.
     public func exchange(
         _ token: String,
         of entry: Catalogue.Entry,
-        _ target: PlaybackRequest.Target,
+        target: PlaybackRequest.Target,
         for profile: GrantProfile,
         player: PlaybackRequest.Player?,
-        by grants: GrantAuthority,
+        by grants: GrantService,
         at now: Timestamp
-    ) async -> GrantAuthority.BackendOutcome {
+    ) async -> GrantService.BackendOutcome {
         let outcome = grants.exchange(
             token,
             of: entry,
-            target,
+            target: target,
             for: profile,
             player: player,
             allowsUnknown: rules.allowsUnknownUse,
             at: now
         )
-        return await prolonged(outcome, entry.tag(by: grants.subjectKey), at: now)
+        return await prolonged(outcome, protection: entry.tag(by: grants.subjectKey), at: now)
     }
 
     /// Renews a live grant of this installation in its window, for players that cannot see response headers, and prolongs the
@@ -186,16 +192,16 @@ extension Gate {
     /// - Returns: A refusal by `stream_limit_reached` if the playback has lost its slot to others.
     public func renew(
         _ token: String,
-        by grants: GrantAuthority,
+        by grants: GrantService,
         at now: Timestamp
-    ) async -> GrantAuthority.BackendOutcome {
+    ) async -> GrantService.BackendOutcome {
         let (outcome, protection) = grants.renew(
             token,
             of: playbacks,
             allowsUnknown: rules.allowsUnknownUse,
             at: now
         )
-        return await prolonged(outcome, protection, at: now)
+        return await prolonged(outcome, protection: protection, at: now)
     }
 
     /// Inserts what may be used once. Returns true if the store has recorded the first use.
@@ -207,11 +213,11 @@ extension Gate {
     }
 }
 
-extension ShownGrants {
+extension PresentedGrants {
     /// True if an answer can hand over a renewed grant in the way that the grant demands.
-    fileprivate func canReplace(_ accepted: GrantAuthority.Acceptance) -> Bool {
+    fileprivate func canReplace(_ accepted: GrantService.Acceptance) -> Bool {
         guard case .signedURI(let grant) = accepted.grant, grant.renewal?.transport == .query else { return true }
-        return isRedirectable(accepted.place)
+        return isRedirectable(accepted.index)
     }
 }
 

@@ -26,8 +26,8 @@ extension Gate {
 
         /// Creates a request.
         public init(
-            _ token: String,
-            _ facts: RequestFacts,
+            token: String,
+            facts: RequestFacts,
             target: Substring,
             of entry: Catalogue.Entry,
             to profile: GrantProfile
@@ -55,7 +55,7 @@ extension Gate {
     /// host: the same folder if it opens a folder, otherwise the requested URL alone.
     public func redirect(
         _ redirection: Redirection,
-        by grants: GrantAuthority,
+        by grants: GrantService,
         at now: Timestamp
     ) async -> RedirectionOutcome {
         let grant: URISigningGrant
@@ -66,7 +66,7 @@ extension Gate {
         case .accepted(let found, let demanded): (grant, obligations) = (found, demanded)
         }
         // A grant that cannot be issued consumes nothing.
-        let outcome = grants.issue(redirection, grant, at: now)
+        let outcome = grants.issue(redirection, for: grant, at: now)
         guard case .redirected = outcome else { return outcome }
         let demand = slot(of: redirection.entry, .signedURI(grant), isProlonged: true, at: now)
         switch await hold(demand, at: now) {
@@ -76,12 +76,12 @@ extension Gate {
         }
         guard let use = obligations.use else { return outcome }
         // If the store is down, nobody can tell whether it was used: no setting allows it then.
-        guard await insert(use, at: now) else { return .refused(GrantRefusal(.replayed, .member(.identifier))) }
+        guard await insert(use, at: now) else { return .refused(GrantRefusal(.replayed, detail: .member(.identifier))) }
         return outcome
     }
 }
 
-extension GrantAuthority {
+extension GrantService {
     fileprivate enum RedirectionFinding {
         case accepted(URISigningGrant, GrantObligations)
         case refused(GrantRefusal)
@@ -102,14 +102,14 @@ extension GrantAuthority {
         case .authentic(.signedURI(let found)): grant = found
         }
         guard let terms = redirection.entry.grants, terms.profiles.contains(redirection.profile) else {
-            return .refused(GrantRefusal(.issuerRefused, .member(.issuer)))
+            return .refused(GrantRefusal(.issuerRefused, detail: .member(.issuer)))
         }
         if let refusal = mismatch(of: .signedURI(grant), at: redirection.entry) { return .refused(refusal) }
-        switch signedURIs?.judge(grant, redirection.facts, at: now) {
+        switch signedURIs?.judge(grant, for: redirection.facts, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .allowed(let obligations):
             if let refusal = revocation(of: grant) { return .refused(refusal) }
-            guard allowsUnknown || isMirrorRecent || grant.sessionID == nil else { return .unknown }
+            guard allowsUnknown || areRevocationsRecent || grant.sessionID == nil else { return .unknown }
             return .accepted(grant, obligations)
         case nil: return .refused(GrantRefusal(.keyUnknown))
         }
@@ -117,7 +117,7 @@ extension GrantAuthority {
 
     fileprivate func issue(
         _ redirection: Gate.Redirection,
-        _ grant: URISigningGrant,
+        for grant: URISigningGrant,
         at now: Timestamp
     ) -> Gate.RedirectionOutcome {
         let profile = redirection.profile

@@ -7,7 +7,7 @@ internal import ReplayStores
 
 extension Gate {
     /// A number that grows with each revocation that may concern a grant; 0 without grants.
-    package var revision: UInt64 { grants?.mirror.revision ?? 0 }
+    package var revision: UInt64 { grants?.revocationCache.revision ?? 0 }
 
     /// True if no revocation has changed a decision by a grant, or by a media token within its life.
     ///
@@ -18,15 +18,15 @@ extension Gate {
         _ decision: Decision,
         since revision: UInt64,
         at now: Timestamp,
-        _ instant: ContinuousClock.Instant
+        instant: ContinuousClock.Instant
     ) -> Bool {
         guard case .allow(let allowance) = decision else { return false }
         if allowance.reason == .withinTTL, let token = allowance.subject.token {
             let use = TokenUse(token, maximumUses: rules.maximumUses)
             return immediateOutcomes.outcome(of: use, isConsumed: false, at: now) == .notRevoked
         }
-        guard let mirror = grants?.mirror else { return false }
-        return mirror.revision == revision && mirror.isRecent(at: instant)
+        guard let revocationCache = grants?.revocationCache else { return false }
+        return revocationCache.revision == revision && revocationCache.isRecent(at: instant)
     }
 
     /// Records that a decision is given again, to a request that differs from an earlier one in nothing that it depends on.
@@ -35,7 +35,7 @@ extension Gate {
     package func observe(
         _ decision: consuming Decision,
         again target: PlaybackRequest.Target,
-        _ client: PlaybackRequest.Client,
+        client: PlaybackRequest.Client,
         at now: Timestamp,
         since start: ContinuousClock.Instant
     ) {

@@ -82,11 +82,12 @@ extension Gate {
             return .unknown
         }
         // One that was ended gets no grants that anybody accepts, and so no slot.
-        if grants.mirror.isRevoked(id) { return .refused(.grant(.sessionEnded)) }
+        if grants.revocationCache.isRevoked(id) { return .refused(.grant(.sessionEnded)) }
         // Of a token that is not consumed, each request is one of the same playback.
         if entry.use == .withinTTL, let end = slots.end(of: id, at: now) { return .held(until: end) }
         guard let revocability = grants.revocability(token) else { return .unknown }
-        return terms.slot(id, revocability, at: now).map { .slot($0, trust: terms.slotTrust) } ?? .unknown
+        return terms.slot(of: id, revocability: revocability, at: now).map { .slot($0, trust: terms.slotTrust) }
+            ?? .unknown
     }
 
     /// Returns the slot of the playback that a grant belongs to. A grant of another installation has none, as its playback was
@@ -107,24 +108,24 @@ extension Gate {
             guard terms.outliveSlot(grant.base) else { return .none }
             if let end = slots.end(of: session, at: now) { return .held(until: end) }
         }
-        return demand(terms, grant.base.session, at: now)
+        return demand(of: terms, for: grant.base.session, at: now)
     }
 
     /// Returns the slot of the playback that a grant of a backend belongs to.
     private func slot(of session: PlaybackSession, _ protection: ProtectionTag?, at now: Timestamp) -> SlotDemand {
         guard let terms = playbacks[protection], terms.streamLimit != nil else { return .none }
-        return demand(terms, session, at: now)
+        return demand(of: terms, for: session, at: now)
     }
 
-    private func demand(_ terms: PlaybackTerms, _ session: PlaybackSession?, at now: Timestamp) -> SlotDemand {
+    private func demand(of terms: PlaybackTerms, for session: PlaybackSession?, at now: Timestamp) -> SlotDemand {
         guard let session, let revocability = session.revocation,
-            let lease = terms.slot(session.id, revocability, at: now)
+            let lease = terms.slot(of: session.id, revocability: revocability, at: now)
         else { return .unknown }
         return .slot(lease, trust: terms.slotTrust)
     }
 
     /// Takes or prolongs a slot.
-    func take(_ demand: SlotDemand, at now: Timestamp) async -> SlotOutcome {
+    func acquireSlot(_ demand: SlotDemand, at now: Timestamp) async -> SlotOutcome {
         let (lease, trust): (StreamLease, Int64)
         switch demand {
         case .none: return .has(until: nil)
@@ -133,7 +134,7 @@ extension Gate {
         case .slot(let slot, let time): (lease, trust) = (slot, time)
         }
         let answer = await ask { [grantStore] () -> LeaseOutcome? in
-            try? await grantStore?.take(lease, at: now)
+            try? await grantStore?.acquire(lease, at: now)
         }
         switch answer ?? nil {
         case .taken, .renewed:
@@ -147,8 +148,8 @@ extension Gate {
     }
 
     /// Takes or prolongs the slot of a grant that a backend works with.
-    func hold(_ demand: SlotDemand, at now: Timestamp) async -> GrantAuthority.LiveOutcome {
-        switch await take(demand, at: now).refusal(allowsUnknown: rules.allowsUnknownUse) {
+    func hold(_ demand: SlotDemand, at now: Timestamp) async -> GrantService.LiveOutcome {
+        switch await acquireSlot(demand, at: now).refusal(allowsUnknown: rules.allowsUnknownUse) {
         case nil: .good
         case .grant(let code): .refused(GrantRefusal(code))
         default: .unknown
@@ -175,7 +176,7 @@ extension Gate {
         let end = now.advanced(byMilliseconds: Revocation.longestSession.milliseconds)
         let revocation = Revocation(.playback(session), expires: end)
         do throws(ReplayStoreError) { try await revoke(revocation, at: now) } catch { return nil }
-        grants?.mirror.add(revocation, at: now)
+        grants?.revocationCache.add(revocation, at: now)
         return await freeSlot(of: session, at: now)
     }
 
@@ -189,9 +190,9 @@ extension Gate {
     package func check(
         _ token: String,
         ofManifest entry: Catalogue.Entry,
-        by grants: GrantAuthority,
+        by grants: GrantService,
         at now: Timestamp
-    ) async -> GrantAuthority.LiveOutcome {
+    ) async -> GrantService.LiveOutcome {
         var slot = SlotDemand.unknown
         let outcome = grants.check(token, of: entry, allowsUnknown: rules.allowsUnknownUse, at: now) { grant in
             slot = self.slot(of: entry, grant, isProlonged: true, at: now)
@@ -202,10 +203,10 @@ extension Gate {
 
     /// Returns the outcome of a backend's request, or a refusal if its playback has no slot any more and gets none.
     func prolonged(
-        _ outcome: GrantAuthority.BackendOutcome,
-        _ protection: ProtectionTag?,
+        _ outcome: GrantService.BackendOutcome,
+        protection: ProtectionTag?,
         at now: Timestamp
-    ) async -> GrantAuthority.BackendOutcome {
+    ) async -> GrantService.BackendOutcome {
         guard case .issued(let grant) = outcome else { return outcome }
         switch await hold(slot(of: grant.session, protection, at: now), at: now) {
         case .good: return outcome

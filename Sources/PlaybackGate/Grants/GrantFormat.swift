@@ -40,7 +40,7 @@ extension URISigningIssuer: KeyedIssuer {}
 /// An issuer of grants in another format than Common Access Tokens, for one profile.
 public enum FormatIssuer: Sendable {
     /// The issuers of signed URIs, whose keys follow each other, and the key that encrypts claims, if there is one.
-    case uriSigning([GrantAuthority.Signer<URISigningIssuer>], encryption: EncryptionKey? = nil)
+    case uriSigning([GrantService.Signer<URISigningIssuer>], encryption: EncryptionKey? = nil)
     /// An issuer of a vendor's format.
     case vendor(any VendorIssuer)
 }

@@ -43,7 +43,7 @@ struct BoundClaims {
     private(set) var headers: [CATClaims.HeaderFieldRule] = []
 
     /// Makes the claims for `player`; `nil` if a fact is not known.
-    init?(_ binding: GrantProfile.Binding, _ player: PlaybackRequest.Player?) {
+    init?(_ binding: GrantProfile.Binding, for player: PlaybackRequest.Player?) {
         guard binding.missingFact(of: player) == nil else { return nil }
         if binding.address == .prefix, let address = player?.address {
             networks = [.prefix(address, length: address.isIPv4 ? 24 : 56)]
@@ -56,10 +56,10 @@ extension GrantProfile.Binding {
     /// Returns the refusal of a player about whom a fact is not known: `grant_context_missing`, with the fact.
     func missingFact(of player: PlaybackRequest.Player?) -> GrantRefusal? {
         if address != .none, player?.address == nil {
-            return GrantRefusal(.contextMissing, .fact(.clientAddress, for: .networks))
+            return GrantRefusal(.contextMissing, detail: .fact(.clientAddress, for: .networks))
         }
         for name in headers where CATClaims.HeaderFieldRule(name, binding: player?.values(of: name) ?? []) == nil {
-            return GrantRefusal(.contextMissing, .fact(.headers, for: .headers))
+            return GrantRefusal(.contextMissing, detail: .fact(.headers, for: .headers))
         }
         return nil
     }

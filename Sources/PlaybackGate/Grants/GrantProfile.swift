@@ -61,7 +61,7 @@ public final class GrantProfile: Sendable {
         self.rules = rules
         keys = keyIDs.compactMap { KeyID($0) }
         cookieAttributes = rules.cookieAttributes
-        hostRule = rules.host.map { CATClaims.URIRule(.host, .exact($0.hostWithoutPort)) }
+        hostRule = rules.host.map { CATClaims.URIRule(.host, match: .exact($0.hostWithoutPort)) }
     }
 
     /// The rules of a profile.

@@ -47,7 +47,7 @@ public struct IssuedGrant: Hashable, Sendable {
         let path: String
         let attributes: [String]
 
-        init(_ name: String, _ value: String, path: String, _ attributes: [String]) {
+        init(name: String, value: String, path: String, attributes: [String]) {
             self.name = name
             self.value = value
             self.path = path
@@ -70,8 +70,8 @@ public struct IssuedGrant: Hashable, Sendable {
 
     /// Creates a Common Access Token.
     init(
-        _ profile: GrantProfile,
-        _ token: IssuedCAT,
+        profile: GrantProfile,
+        token: IssuedCAT,
         expires: Timestamp,
         session: PlaybackSession,
         scope: String,
@@ -91,7 +91,9 @@ public struct IssuedGrant: Hashable, Sendable {
 
     private var cookies: [Cookie] {
         let rules = profile.rules
-        return carriers?.cookies ?? [Cookie(rules.cookie.name, token, path: scope, profile.cookieAttributes)]
+        return carriers?.cookies ?? [
+            Cookie(name: rules.cookie.name, value: token, path: scope, attributes: profile.cookieAttributes)
+        ]
     }
 
     /// The values of `Set-Cookie` that hand the grant to a browser, one for each field. Empty if the format has no cookies, or one

@@ -21,7 +21,7 @@ struct PlaybackIndex: Sendable {
     /// Reads a catalogue.
     ///
     /// - Parameter key: The key that makes the tags.
-    init(_ catalogue: Catalogue, _ key: SubjectKey) {
+    init(_ catalogue: Catalogue, key: SubjectKey) {
         for entry in catalogue.unorderedEntries where entry.hasGrants {
             guard let own = PlaybackTerms(entry), let tag = entry.tag(by: key) else { continue }
             if own.streamLimit != nil { hasLimits = true }
@@ -73,7 +73,7 @@ struct PlaybackTerms: Sendable {
     /// - Parameters:
     ///   - session: The playback.
     ///   - revocability: Its tags, which name the viewer.
-    func slot(_ session: SessionID, _ revocability: PlaybackSession.Revocability, at now: Timestamp) -> StreamLease? {
+    func slot(of session: SessionID, revocability: PlaybackSession.Revocability, at now: Timestamp) -> StreamLease? {
         guard let streamLimit else { return nil }
         let key = LeaseKey(requestor: requestor, mvpd: revocability.tags[2], viewer: revocability.tags[1])
         let end = now.advanced(byMilliseconds: life + Self.margin)

@@ -26,7 +26,7 @@ final class RenewedGrants: Sendable {
         let profile: String
         let scope: String
 
-        init(_ claims: [UInt8], _ profile: GrantProfile, scope: String) {
+        init(claims: [UInt8], profile: GrantProfile, scope: String) {
             (self.claims, self.profile, self.scope) = (claims, profile.name, scope)
         }
     }
@@ -43,7 +43,7 @@ final class RenewedGrants: Sendable {
     /// - Parameters:
     ///   - wish: The old token, and what is wished in its place.
     ///   - renew: Makes a renewed grant, under the lock of the shard: two requests never make one each.
-    func grant(_ wish: Wish, at now: Timestamp, _ renew: () -> IssuedGrant?) -> IssuedGrant? {
+    func grant(for wish: Wish, at now: Timestamp, renew: () -> IssuedGrant?) -> IssuedGrant? {
         var hasher = Hasher()
         hasher.combine(wish)
         let shard = shards[hasher.finalize() & (shards.count - 1)]

@@ -26,14 +26,38 @@ extension SandboxCore {
 
     var concurrencyEndpoints: [Endpoint] {
         [
-            Endpoint(.get, "/v2/metadata", .concurrency, .plain) { call in
+            Endpoint(.get, path: "/v2/metadata", operation: .concurrency, dialect: .plain) { call in
                 _ = try application(call)
                 return .json(.strings(configuration.concurrency.requiredMetadata))
             },
-            Endpoint(.post, "/v2/sessions/:idp/:subject", .concurrency, .plain, start),
-            Endpoint(.post, "/v2/sessions/:idp/:subject/:session", .concurrency, .plain, beat),
-            Endpoint(.delete, "/v2/sessions/:idp/:subject/:session", .concurrency, .plain, end),
-            Endpoint(.get, "/v2/runningStreams/:idp/:subject", .concurrency, .plain, list),
+            Endpoint(
+                .post,
+                path: "/v2/sessions/:idp/:subject",
+                operation: .concurrency,
+                dialect: .plain,
+                answer: start
+            ),
+            Endpoint(
+                .post,
+                path: "/v2/sessions/:idp/:subject/:session",
+                operation: .concurrency,
+                dialect: .plain,
+                answer: beat
+            ),
+            Endpoint(
+                .delete,
+                path: "/v2/sessions/:idp/:subject/:session",
+                operation: .concurrency,
+                dialect: .plain,
+                answer: end
+            ),
+            Endpoint(
+                .get,
+                path: "/v2/runningStreams/:idp/:subject",
+                operation: .concurrency,
+                dialect: .plain,
+                answer: list
+            ),
         ]
     }
 
@@ -93,14 +117,14 @@ extension SandboxCore {
         guard let first = streams.map(\.expires).min() else {
             return .json(["runningStreams": [], "otherStreams": .number(0)])
         }
-        let shown = streams.map { stream -> JSON in
+        let list = streams.map { stream -> JSON in
             [
                 "sessionId": .string(stream.id), "startTime": .number(stream.started.millisecondsSince1970),
                 "applicationId": .string(stream.application), "applicationName": .string(stream.application),
                 "terminationCode": .string(stream.terminationCode), "metadata": stream.metadata.json,
             ]
         }
-        return .json(["runningStreams": .array(shown)], headers: [.expires: first.httpDate])
+        return .json(["runningStreams": .array(list)], headers: [.expires: first.httpDate])
     }
 
     // MARK: Callers and households
@@ -112,7 +136,9 @@ extension SandboxCore {
             let bytes = Base64.decode([UInt8](parts[1].utf8)),
             let name = String(validating: bytes.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self), !name.isEmpty,
             name.utf8.count <= 128
-        else { throw EndpointError(401, "Send Authorization: Basic with the id of the application as the user.") }
+        else {
+            throw EndpointError(401, message: "Send Authorization: Basic with the id of the application as the user.")
+        }
         return name
     }
 
@@ -120,7 +146,7 @@ extension SandboxCore {
     /// unknown viewer is a household of one.
     private func household(_ call: EndpointRequest) throws -> String {
         let (provider, subject) = (call.segment("idp"), call.segment("subject"))
-        guard configuration.provider(provider) != nil else { throw EndpointError(404, "The idp is unknown.") }
+        guard configuration.provider(provider) != nil else { throw EndpointError(404, message: "The idp is unknown.") }
         let household = configuration.households.first { household in
             household.users.contains { $0.id == subject || Viewer.guid($0.id) == subject }
         }
@@ -134,7 +160,7 @@ extension SandboxCore {
             provider: call.segment("idp"),
             subject: call.segment("subject")
         )
-        guard let stream else { throw EndpointError(404, "The session is unknown.") }
+        guard let stream else { throw EndpointError(404, message: "The session is unknown.") }
         return stream
     }
 
@@ -150,7 +176,8 @@ extension SandboxCore {
 
     private static let tooMuch = EndpointError(
         400,
-        "A stream has at most \(metadataLimit) metadata entries, with names and values of at most \(metadataSize) bytes."
+        message:
+            "A stream has at most \(metadataLimit) metadata entries, with names and values of at most \(metadataSize) bytes."
     )
 
     // MARK: Answers

@@ -53,8 +53,8 @@ extension Store {
             var stream = stream
             if let other = chosen.first { stream.metadata["superseded"] = other.terminationCode }
             try database.insert(
-                .stream,
-                [
+                into: .stream,
+                values: [
                     stream.id, stream.provider, stream.subject, stream.household, stream.application,
                     stream.metadata.json.line, stream.terminationCode, stream.started.stored, stream.expires.stored,
                     nil, stream.expires.forgettable, false,
@@ -67,7 +67,10 @@ extension Store {
 
     /// Returns the stream with that id, including one that has ended.
     func stream(_ id: String, provider: String, subject: String) async throws -> WatchedStream? {
-        try await row("SELECT * FROM stream WHERE id = ? AND idp = ? AND subject = ?", [id, provider, subject])
+        try await row(
+            "SELECT * FROM stream WHERE id = ? AND idp = ? AND subject = ?",
+            arguments: [id, provider, subject]
+        )
     }
 
     /// Changes a running stream. Of two concurrent changes, the second sees the result of the first.
@@ -76,10 +79,10 @@ extension Store {
     func change(
         _ stream: WatchedStream,
         at now: Timestamp,
-        _ change: @escaping @Sendable (inout WatchedStream) throws -> Void
+        by change: @escaping @Sendable (inout WatchedStream) throws -> Void
     ) async throws -> Bool {
         try await write { database in
-            let found: [WatchedStream] = try database.rows("SELECT * FROM stream WHERE id = ?", [stream.id])
+            let found: [WatchedStream] = try database.rows("SELECT * FROM stream WHERE id = ?", arguments: [stream.id])
             guard var stream = found.first, stream.isRunning(at: now) else { return false }
             try change(&stream)
             try database.execute(
@@ -106,7 +109,7 @@ extension Database {
     fileprivate func running(_ household: String, at now: Timestamp) throws -> [WatchedStream] {
         try rows(
             "SELECT * FROM stream WHERE household = ? AND expires > ? AND ended = 0 ORDER BY started, rowid",
-            [household, now.stored]
+            arguments: [household, now.stored]
         )
     }
 }

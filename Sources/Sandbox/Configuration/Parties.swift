@@ -30,31 +30,33 @@ struct Requestor: Sendable {
         name = section.string("name", default: id)
         domains = section.strings("domains") ?? []
         providers = section.strings("mvpds")
-        section.noteUnknown("mvpds", providers ?? [], among: known, what: "MVPD")
+        section.noteUnknown(at: "mvpds", names: providers ?? [], among: known, what: "MVPD")
         statements = section.strings("softwareStatements")
         unapprovedStatements = section.strings("unapprovedSoftwareStatements") ?? []
         for text in (statements ?? []) + unapprovedStatements where SoftwareStatement(text) == nil {
             let form = "a JWT: three Base64url parts with dots"
-            section.note("softwareStatements", "a software statement must be \(form)")
+            section.note(at: "softwareStatements", message: "a software statement must be \(form)")
         }
         explainsDenials = section.bool("enhancedErrors", default: true)
         maximumPreauthorizedResources = section.integer("maximumPreauthorizedResources", in: 1...100, default: 5)
-        encryption = section.optionalSection("encryptedMetadata", Self.encryption).flatMap(\.self)
+        encryption = section.optionalSection("encryptedMetadata", read: Self.encryption).flatMap(\.self)
     }
 
     private static func encryption(
         _ section: ConfigurationSection
     ) -> (certificate: MetadataCertificate, keys: [String])? {
         let keys = section.strings("keys") ?? []
-        if keys.isEmpty { section.note("keys", "keys is missing: name the metadata keys to encrypt, such as zip") }
+        if keys.isEmpty {
+            section.note(at: "keys", message: "keys is missing: name the metadata keys to encrypt, such as zip")
+        }
         let path = section.requiredPath("certificate")
         guard !section.isFaulty else { return nil }
         do throws(FileFault) {
             let certificate = MetadataCertificate(pem: try path.contentsOfFile(limit: 1 << 20))
-            if certificate == nil { section.note("certificate", "has no PEM certificate with an RSA key") }
+            if certificate == nil { section.note(at: "certificate", message: "has no PEM certificate with an RSA key") }
             return certificate.map { ($0, keys) }
         } catch {
-            section.note("certificate", "\(path): \(error.reason)")
+            section.note(at: "certificate", message: "\(path): \(error.reason)")
             return nil
         }
     }
@@ -81,7 +83,7 @@ struct Provider: Sendable {
 
     init(_ section: ConfigurationSection) {
         let id = section.id()
-        let access = section.optionalSection("tempPass", TemporaryAccess.init)
+        let access = section.optionalSection("tempPass", read: TemporaryAccess.init)
         let status =
             section.has("boardingStatus")
             ? section.choice("boardingStatus", default: BoardingStatus.supported) : nil
@@ -104,10 +106,13 @@ struct Provider: Sendable {
         isChannelOnly = section.bool("channelOnly", default: false)
         logsOutInBrowser = section.bool("logoutInBrowser", default: true)
         if description.boardingStatus != nil, !description.enablePlatformServices {
-            section.note("boardingStatus", "requires enablePlatformServices: true")
+            section.note(at: "boardingStatus", message: "requires enablePlatformServices: true")
         }
         if description.enablePlatformServices, description.platformMappingID == nil {
-            section.note("platformMappingId", "platformMappingId is missing: it identifies the MVPD on the platform")
+            section.note(
+                at: "platformMappingId",
+                message: "platformMappingId is missing: it identifies the MVPD on the platform"
+            )
         }
     }
 
@@ -145,12 +150,12 @@ struct Package: Sendable {
         channels = section.strings("channels") ?? []
         resources = (section.strings("resources") ?? []).compactMap { text in
             do throws(ResourceError) { return try MediaResource(text) } catch {
-                section.note("resources", "\(error)")
+                section.note(at: "resources", message: "\(error)")
                 return nil
             }
         }
         if channels.isEmpty, resources.isEmpty, !section.isFaulty {
-            section.note("channels", "a package must have channels or resources")
+            section.note(at: "channels", message: "a package must have channels or resources")
         }
     }
 
@@ -175,10 +180,10 @@ struct Household: Sendable {
         id = section.id()
         zip = section.string("zip", default: "00000")
         let names = section.strings("packages") ?? []
-        section.noteUnknown("packages", names, among: known.map(\.id), what: "package")
+        section.noteUnknown(at: "packages", names: names, among: known.map(\.id), what: "package")
         packages = names.compactMap { name in known.first { $0.id == name } }
         maximumRatings = section.ratings("maximumRatings")
-        users = section.list("users", User.init)
+        users = section.list("users", read: User.init)
     }
 
     /// Returns the rating limits of a user: the user's own, or else those of the household.
@@ -198,7 +203,7 @@ struct User: Sendable {
     init(_ section: ConfigurationSection) {
         name = section.id("name")
         password = section.secret("password")?.text ?? ""
-        if password.isEmpty { section.note("password", "password is missing") }
+        if password.isEmpty { section.note(at: "password", message: "password is missing") }
         id = section.string("userID", default: name)
         maximumRatings = section.ratings("maximumRatings")
         metadata = section.texts("metadata")

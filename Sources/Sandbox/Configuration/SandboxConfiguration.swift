@@ -48,8 +48,8 @@ package struct SandboxConfiguration: Sendable {
     package init(_ text: String, file: ConfigurationFile) throws(ConfigurationError) {
         let problems = ProblemList()
         let root = try ConfigurationSection(text, file: file, problems: problems)
-        let providers = root.list("mvpds", Provider.init)
-        let packages = root.list("packages", Package.init)
+        let providers = root.list("mvpds", read: Provider.init)
+        let packages = root.list("packages", read: Package.init)
         let households = root.list("households") { Household($0, packages: packages) }
         let requestors = root.list("requestors") { Requestor($0, providers: providers.map(\.id)) }
         self.providers = providers
@@ -59,12 +59,12 @@ package struct SandboxConfiguration: Sendable {
         degradation = root.list("degradation") {
             DegradationRule($0, requestors: requestors.map(\.id), providers: providers.map(\.id))
         }
-        throttling = root.optionalSection("throttling", Throttling.init)
+        throttling = root.optionalSection("throttling", read: Throttling.init)
         mediaTokenLifetime = root.section("mediaToken") {
             let limit = Duration.seconds(900)
             return $0.duration("timeToLive", in: .seconds(1)...limit, default: .seconds(420)).milliseconds
         }
-        concurrency = root.section("concurrency", Concurrency.init)
+        concurrency = root.section("concurrency", read: Concurrency.init)
         demo = root.section("demo") { Demo($0, requestors: requestors.map(\.id)) }
         hosts = root.strings("hosts") ?? []
         root.finish()
@@ -76,11 +76,11 @@ package struct SandboxConfiguration: Sendable {
         ] {
             var seen: Set<[UInt8]> = []
             for name in names where !seen.insert([UInt8](name.utf8)).inserted {
-                root.note(key, "duplicate \(what) \(name)")
+                root.note(at: key, message: "duplicate \(what) \(name)")
             }
         }
         for (key, what) in [("requestors", "programmer"), ("mvpds", "TV provider")] where !root.has(key) {
-            root.note(key, "\(key) is missing: name at least one \(what)")
+            root.note(at: key, message: "\(key) is missing: name at least one \(what)")
         }
         try problems.throwIfAny()
     }
@@ -131,7 +131,7 @@ extension ConfigurationSection {
     func id(_ key: String = "id") -> String {
         let id = requiredString(key)
         if id.utf8.count > 128 || !id.isLegalXML || id.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-            note(key, "must have at most 128 bytes and no control characters")
+            note(at: key, message: "must have at most 128 bytes and no control characters")
         }
         return id
     }
@@ -139,13 +139,13 @@ extension ConfigurationSection {
     /// Reads a mandatory name, which must be among `known`.
     func name(_ key: String, among known: [String], what: String) -> String {
         let name = requiredString(key)
-        noteUnknown(key, [name], among: known, what: what)
+        noteUnknown(at: key, names: [name], among: known, what: what)
         return name
     }
 
-    func noteUnknown(_ key: String, _ names: [String], among known: [String], what: String) {
+    func noteUnknown(at key: String, names: [String], among known: [String], what: String) {
         for name in names where !name.isEmpty && name != " " && !known.contains(name) {
-            note(key, "unknown \(what) \(name); known: \(known.joined(separator: ", "))")
+            note(at: key, message: "unknown \(what) \(name); known: \(known.joined(separator: ", "))")
         }
     }
 
@@ -153,7 +153,7 @@ extension ConfigurationSection {
         let ratings = texts(key).map { Rating(scheme: $0.key, value: $0.value) }
         for rating in ratings where !rating.isAtMost(rating) {
             let known = "urn:v-chip (TV-Y to TV-MA) and urn:mpaa (G to NC-17)"
-            note(key, "\(rating.scheme) \(rating.value): unknown rating; known: \(known)")
+            note(at: key, message: "\(rating.scheme) \(rating.value): unknown rating; known: \(known)")
         }
         return ratings
     }
@@ -228,8 +228,8 @@ struct Demo: Sendable {
     init(_ section: ConfigurationSection, requestors: [String]) {
         title = section.string("title", default: "Playgate TV")
         requestor = section.string("requestor", default: requestors.first ?? "")
-        section.noteUnknown("requestor", [requestor], among: requestors, what: "requestor")
-        items = section.list("items", Item.init)
+        section.noteUnknown(at: "requestor", names: [requestor], among: requestors, what: "requestor")
+        items = section.list("items", read: Item.init)
     }
 
     struct Item: Sendable {
@@ -249,7 +249,7 @@ struct Demo: Sendable {
             resource = section.parsed("resource", default: nil) { try MediaResource($0).text }
             if isProtected, resource == nil, !section.isFaulty {
                 let advice = "name the required resource, or set protected: false"
-                section.note("resource", "resource is missing: \(advice)")
+                section.note(at: "resource", message: "resource is missing: \(advice)")
             }
         }
     }

@@ -39,18 +39,18 @@ final class Control: Sendable {
     func reset() { change { $0 = initial } }
 
     /// Returns the first fault that is switched on for an operation, and decrements its count.
-    func takeFault(on operation: Operation) -> Fault? {
+    func nextFault(on operation: Operation) -> Fault? {
         state.withLock { state in
             let match = { (fault: Fault) in
                 fault.operation == operation || fault.operation == .any && operation != .mvpd
             }
-            guard let place = state.switches.faults.firstIndex(where: match) else { return nil }
-            let fault = state.switches.faults[place]
+            guard let index = state.switches.faults.firstIndex(where: match) else { return nil }
+            let fault = state.switches.faults[index]
             if let times = fault.times {
                 if times > 1 {
-                    state.switches.faults[place].times = times - 1
+                    state.switches.faults[index].times = times - 1
                 } else {
-                    state.switches.faults.remove(at: place)
+                    state.switches.faults.remove(at: index)
                 }
             }
             return fault
@@ -61,7 +61,7 @@ final class Control: Sendable {
     func admits(_ device: String, at now: Timestamp) -> Bool {
         state.withLock { state in
             guard let limit = state.switches.throttling else { return true }
-            return state.throttle.admits(device, limit, at: now)
+            return state.throttle.admits(device, under: limit, at: now)
         }
     }
 }
@@ -79,7 +79,7 @@ struct Throttle {
     /// The maximum number of devices. At the limit, all buckets are discarded.
     private static let limit = 10_000
 
-    mutating func admits(_ device: String, _ limit: Throttling, at now: Timestamp) -> Bool {
+    mutating func admits(_ device: String, under limit: Throttling, at now: Timestamp) -> Bool {
         if buckets.count >= Self.limit { buckets = [:] }
         let full = Int64(limit.burst) * 1000
         var bucket = buckets[device] ?? Bucket(level: full, filled: now)
@@ -99,8 +99,8 @@ struct Throttle {
         let status = Status(status: 429, code: "too_many_requests", message: message, action: .retryAfter)
         let acceptsJSON = call.headers[.accept]?.contains("application/json") ?? false
         let page = "<html><body><h1>429 Too Many Requests</h1><p>Wait a second, then retry.</p></body></html>"
-        var response = Response.text(page, "text/html", status: .tooManyRequests)
-        if acceptsJSON { response = try .json(status.told(to: call), status: .tooManyRequests) }
+        var response = Response.text(page, type: "text/html", status: .tooManyRequests)
+        if acceptsJSON { response = try .json(status.reported(to: call), status: .tooManyRequests) }
         // The documents ask for a second.
         response.headers[.retryAfter] = "1"
         response.headers[.accessControlAllowCredentials] = "true"

@@ -10,11 +10,11 @@ internal import NIOCore
 extension SandboxCore {
     var controlEndpoints: [Endpoint] {
         [
-            Endpoint(.get, "/sandbox/control", nil, .plain) { call in
+            Endpoint(.get, path: "/sandbox/control", operation: nil, dialect: .plain) { call in
                 try guardLocal(call)
-                return .json(control.switches.shown)
+                return .json(control.switches.json)
             },
-            Endpoint(.post, "/sandbox/control", nil, .plain) { call in
+            Endpoint(.post, path: "/sandbox/control", operation: nil, dialect: .plain) { call in
                 try guardLocal(call)
                 let change = try SwitchChange(call.body)
                 // Creating a key is slow, so it happens outside the lock.
@@ -24,7 +24,7 @@ extension SandboxCore {
                 if expired.authorization { try await store.expireAuthorizations(at: call.now) }
                 return .empty(.noContent)
             },
-            Endpoint(.delete, "/sandbox/control", nil, .plain) { call in
+            Endpoint(.delete, path: "/sandbox/control", operation: nil, dialect: .plain) { call in
                 try guardLocal(call)
                 control.reset()
                 return .empty(.noContent)
@@ -36,20 +36,27 @@ extension SandboxCore {
     /// of `Host` protects against DNS rebinding.
     private func guardLocal(_ call: EndpointRequest) throws {
         guard call.peer?.isLoopback ?? false else {
-            throw EndpointError(403, "The switches accept requests only from a loopback address, such as 127.0.0.1.")
+            throw EndpointError(
+                403,
+                message: "The switches accept requests only from a loopback address, such as 127.0.0.1."
+            )
         }
         // A proxy on this machine forwards requests of any client, so the peer address proves nothing then.
         guard call.headers[.forwarded] == nil, call.headers[.forwardedFor] == nil else {
-            throw EndpointError(403, "The switches refuse requests from proxies: send them to the sandbox directly.")
+            throw EndpointError(
+                403,
+                message: "The switches refuse requests from proxies: send them to the sandbox directly."
+            )
         }
         guard let host = call.host, host.namesLoopback else {
             throw EndpointError(
                 403,
-                "The switches accept only the hosts 127.0.0.1, [::1] and localhost: use one of them in the URL."
+                message:
+                    "The switches accept only the hosts 127.0.0.1, [::1] and localhost: use one of them in the URL."
             )
         }
         if let origin = call.headers[.origin], origin != "http://\(host)" {
-            throw EndpointError(403, "The switches refuse requests from pages of other origins.")
+            throw EndpointError(403, message: "The switches refuse requests from pages of other origins.")
         }
     }
 }

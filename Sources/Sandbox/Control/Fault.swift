@@ -39,13 +39,14 @@ extension Fault {
     private static let longest = Duration.seconds(60)
 
     /// Returns the response in place of the endpoint's; `nil` if the endpoint is to answer.
-    func answer(to call: EndpointRequest, operation: Operation) async throws -> Response? {
+    func response(to call: EndpointRequest, operation: Operation) async throws -> Response? {
         switch effect {
-        case .code(let code, let details): return try Self.answer(code, details: details, to: call, operation)
+        case .code(let code, let details):
+            return try Self.refusal(code, details: details, to: call, operation: operation)
         case .registration(let error): throw error
         case .status(let status):
             return Response(status: .init(code: status), headers: status == 429 ? [.retryAfter: "1"] : [:])
-        case .body(let text): return .text(text, "application/json;charset=UTF-8")
+        case .body(let text): return .text(text, type: "application/json;charset=UTF-8")
         case .delay(let duration):
             try await Self.wait(duration)
             return nil
@@ -65,11 +66,11 @@ extension Fault {
         try await cancelWhenGracefulShutdown { try await Task.sleep(for: duration) }
     }
 
-    private static func answer(
+    private static func refusal(
         _ code: StatusCode,
         details: String?,
         to call: EndpointRequest,
-        _ operation: Operation
+        operation: Operation
     ) throws -> Response {
         let refusal = EndpointError.of(call, v1: code, v2: code, details: details)
         let isDecision = operation == .preauthorize || operation == .authorize
@@ -77,10 +78,10 @@ extension Fault {
         if isDecision, code.isOfOneResource, let decisions = try refusal.decisions(for: call) { return decisions }
         if call.dialect == .legacy {
             // Legacy clients get a denial with status 200. Any other status means an outage to them.
-            var told = refusal
-            told.httpStatus = 200
-            told.status.details = details ?? refusal.status.message
-            return try told.response(to: call)
+            var reported = refusal
+            reported.httpStatus = 200
+            reported.status.details = details ?? refusal.status.message
+            return try reported.response(to: call)
         }
         return try refusal.response(to: call)
     }
@@ -91,7 +92,7 @@ extension Fault {
 extension Fault {
     /// Reads a fault with one effect; `nil` if it has a problem.
     static func read(_ section: ConfigurationSection) -> Fault? {
-        if !section.has("on") { section.note("on", "is missing: name the operation that fails") }
+        if !section.has("on") { section.note(at: "on", message: "is missing: name the operation that fails") }
         let operation = section.choice("on", default: Operation.any)
         let times = section.has("times") ? section.integer("times", in: 1...1_000_000, default: 1) : nil
         let details = section.optionalString("details")
@@ -107,17 +108,23 @@ extension Fault {
         if section.has("delay") {
             effects.append(.delay(section.duration("delay", in: .zero ... .seconds(600), default: .seconds(1))))
         }
-        if effects.count > 1 { section.note("on", "a fault has one effect; add another fault for the second effect") }
+        if effects.count > 1 {
+            section.note(at: "on", message: "a fault has one effect; add another fault for the second effect")
+        }
         guard let effect = effects.first, !section.isFaulty else {
-            if !section.isFaulty { section.note("on", "has no effect: add code, status, body, stall, close or delay") }
+            if !section.isFaulty {
+                section.note(at: "on", message: "has no effect: add code, status, body, stall, close or delay")
+            }
             return nil
         }
-        if operation == .mvpd, !section.has("code") { section.note("on", "a fault of mvpd must have a code") }
+        if operation == .mvpd, !section.has("code") {
+            section.note(at: "on", message: "a fault of mvpd must have a code")
+        }
         return Fault(operation: operation, effect: effect, times: times)
     }
 
     /// This fault in the form that sets it.
-    var shown: JSON {
+    var json: JSON {
         var members: [JSON.Member] = [("on", .string(operation.rawValue))]
         switch effect {
         case .code(let code, let details):
@@ -170,14 +177,14 @@ extension EndpointError {
                     mvpd: call.segment("mvpd"),
                     source: .mvpd,
                     isAuthorized: false,
-                    error: status.told(to: call)
+                    error: status.reported(to: call)
                 )
             }
             return try .json(AuthorizationDecisions(decisions: decisions))
         }
         guard call.dialect == .v1Preauthorization else { return nil }
         let decisions = call.resourceList.map { resource in
-            PreauthorizeResponse.Decision(id: resource, isAuthorized: false, error: status.told(to: call))
+            PreauthorizeResponse.Decision(id: resource, isAuthorized: false, error: status.reported(to: call))
         }
         return try .json(PreauthorizeResponse(decisions: decisions))
     }

@@ -28,10 +28,10 @@ struct Switches: Sendable {
     }
 
     /// The current switches, in the JSON form that sets them.
-    var shown: JSON {
+    var json: JSON {
         let skew = (clockSkew < 0 ? "-" : "") + Duration.milliseconds(abs(clockSkew)).text
         return [
-            "faults": .array(faults.map(\.shown)), "wrongKey": .bool(wrongKey != nil), "clockSkew": .string(skew),
+            "faults": .array(faults.map(\.json)), "wrongKey": .bool(wrongKey != nil), "clockSkew": .string(skew),
             "malformedTokens": .bool(malformsTokens),
             "throttling": throttling.map {
                 ["rate": .number(Int64($0.rate)), "burst": .number(Int64($0.burst))]
@@ -59,8 +59,10 @@ struct SwitchChange: Sendable {
 
     init(_ bytes: [UInt8]) throws(EndpointError) {
         let value = try? JSONReader.read(bytes.span, limits: JSONLimits(depth: 6, members: 64, elements: 256))
-        guard let value else { throw EndpointError(400, "the body: must be a JSON object") }
-        guard case .object(let members) = value else { throw EndpointError(400, "the body: must be an object") }
+        guard let value else { throw EndpointError(400, message: "the body: must be a JSON object") }
+        guard case .object(let members) = value else {
+            throw EndpointError(400, message: "the body: must be an object")
+        }
         (body, self.members) = (value, members)
     }
 
@@ -73,16 +75,20 @@ struct SwitchChange: Sendable {
         _ configuration: SandboxConfiguration,
         key: SigningKey?
     ) throws(EndpointError) -> (authentication: Bool, authorization: Bool) {
-        do throws(ConfigurationError) { return try read(&switches, configuration, key) } catch {
+        do throws(ConfigurationError) { return try read(into: &switches, configuration: configuration, key: key) } catch
+        {
             let problem = error.problems.first
-            throw EndpointError(400, "\(problem?.place.key.prefix(64) ?? ""): \(problem?.message ?? "is invalid")")
+            throw EndpointError(
+                400,
+                message: "\(problem?.location.key.prefix(64) ?? ""): \(problem?.message ?? "is invalid")"
+            )
         }
     }
 
     private func read(
-        _ switches: inout Switches,
-        _ configuration: SandboxConfiguration,
-        _ key: SigningKey?
+        into switches: inout Switches,
+        configuration: SandboxConfiguration,
+        key: SigningKey?
     ) throws(ConfigurationError) -> (Bool, Bool) {
         // Null switches throttling off. Configuration files have no null.
         let stopsThrottling = body["throttling"] == .null
@@ -92,13 +98,15 @@ struct SwitchChange: Sendable {
         let (requestors, providers) = (configuration.requestors.map(\.id), configuration.providers.map(\.id))
         let isWrong = section.bool("wrongKey", default: switches.wrongKey != nil)
         if section.has("wrongKey") { switches.wrongKey = isWrong ? key : nil }
-        let faults = section.list("faults", Fault.read).compactMap(\.self)
+        let faults = section.list("faults", read: Fault.read).compactMap(\.self)
         if section.has("faults") { switches.faults = faults }
-        switches.clockSkew = section.parsed("clockSkew", default: switches.clockSkew, Self.skew)
+        switches.clockSkew = section.parsed("clockSkew", default: switches.clockSkew, parse: Self.skew)
         switches.malformsTokens = section.bool("malformedTokens", default: switches.malformsTokens)
-        let throttling = section.optionalSection("throttling", Throttling.init)
+        let throttling = section.optionalSection("throttling", read: Throttling.init)
         if throttling != nil || stopsThrottling { switches.throttling = throttling }
-        if section.has("denied"), body["denied"]?.values == nil { section.note("denied", "must be a list") }
+        if section.has("denied"), body["denied"]?.values == nil {
+            section.note(at: "denied", message: "must be a list")
+        }
         switches.denied = section.strings("denied") ?? switches.denied
         let rules = section.list("degradation") {
             DegradationRule($0, requestors: requestors, providers: providers)

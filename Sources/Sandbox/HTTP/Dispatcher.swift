@@ -12,7 +12,7 @@ internal import NIOCore
 struct Dispatcher: Sendable {
     let core: SandboxCore
 
-    func respond(_ request: Request, _ context: SandboxContext, _ endpoint: Endpoint) async throws -> Response {
+    func respond(to request: Request, in context: SandboxContext, at endpoint: Endpoint) async throws -> Response {
         var body: [UInt8] = []
         var isTooLarge = false
         do {
@@ -20,14 +20,18 @@ struct Dispatcher: Sendable {
         } catch is NIOTooManyBytesError {
             isTooLarge = true
         }
-        let (call, isMalformed) = call(request, context, endpoint, body)
+        let (call, isMalformed) = call(from: request, in: context, to: endpoint, body: body)
         var response: Response
         do {
             if isTooLarge {
-                throw EndpointError.unreadable(call, "at most \(EndpointRequest.bodyLimit) bytes", httpStatus: 413)
+                throw EndpointError.unreadable(
+                    call,
+                    message: "at most \(EndpointRequest.bodyLimit) bytes",
+                    httpStatus: 413
+                )
             }
-            if isMalformed { throw EndpointError.unreadable(call, "the path, query or form is malformed") }
-            response = try await answer(call, endpoint)
+            if isMalformed { throw EndpointError.unreadable(call, message: "the path, query or form is malformed") }
+            response = try await reply(to: call, at: endpoint)
         } catch let refusal as EndpointError {
             response = try refusal.response(to: call)
         } catch let refusal as RegistrationError {
@@ -43,13 +47,13 @@ struct Dispatcher: Sendable {
         }
         // The unread rest of the body would be parsed as the next request.
         if isTooLarge { response.headers[.connection] = "close" }
-        log(call, endpoint, response, context.logger)
+        log(call, at: endpoint, response: response, to: context.logger)
         return response
     }
 
     /// Logs one line for a request, with the route pattern in place of the path. Paths contain codes and ids, and queries
     /// contain more.
-    private func log(_ call: EndpointRequest, _ endpoint: Endpoint, _ response: Response, _ logger: Logger) {
+    private func log(_ call: EndpointRequest, at endpoint: Endpoint, response: Response, to logger: Logger) {
         guard logger.logLevel <= .info else { return }
         var facts: Logger.Metadata = ["status": "\(response.status.code)", "trace": "\(call.trace)"]
         // The global client options that the request has.
@@ -59,14 +63,14 @@ struct Dispatcher: Sendable {
         logger.info("\(endpoint.method) \(endpoint.path)", metadata: facts)
     }
 
-    private func answer(_ call: EndpointRequest, _ endpoint: Endpoint) async throws -> Response {
+    private func reply(to call: EndpointRequest, at endpoint: Endpoint) async throws -> Response {
         if let operation = endpoint.operation {
             if core.control.switches.throttling != nil {
                 let address = try await deviceAddress(call)
                 if !core.control.admits(address, at: call.now) { return try Throttle.refusal(of: call) }
             }
-            if let fault = core.control.takeFault(on: operation),
-                let response = try await fault.answer(to: call, operation: operation)
+            if let fault = core.control.nextFault(on: operation),
+                let response = try await fault.response(to: call, operation: operation)
             {
                 return response
             }
@@ -87,10 +91,10 @@ struct Dispatcher: Sendable {
 
     /// Parses a request. Malformed parts are left out, and `isMalformed` reports them.
     private func call(
-        _ request: Request,
-        _ context: SandboxContext,
-        _ endpoint: Endpoint,
-        _ body: [UInt8]
+        from request: Request,
+        in context: SandboxContext,
+        to endpoint: Endpoint,
+        body: [UInt8]
     ) -> (EndpointRequest, isMalformed: Bool) {
         let query = Fields(request.uri.query ?? "")
         var form: Fields? = Fields()

@@ -16,10 +16,10 @@ struct Endpoint: Sendable {
 
     init(
         _ method: HTTPRequest.Method,
-        _ path: String,
-        _ operation: Operation?,
-        _ dialect: Dialect,
-        _ answer: @escaping @Sendable (EndpointRequest) async throws -> Response
+        path: String,
+        operation: Operation?,
+        dialect: Dialect,
+        answer: @escaping @Sendable (EndpointRequest) async throws -> Response
     ) {
         self.method = method
         self.path = path

@@ -16,7 +16,7 @@ struct EndpointError: Error {
 
 extension EndpointError {
     /// Creates an error in the old form, without a code.
-    init(_ httpStatus: Int, _ message: String, action: StatusAction? = nil) {
+    init(_ httpStatus: Int, message: String, action: StatusAction? = nil) {
         self.init(status: Status(status: httpStatus, code: "", message: message, action: action))
     }
 
@@ -27,7 +27,7 @@ extension EndpointError {
     ///   - message: A message for developers, in place of the default one.
     static func v1(
         _ code: StatusCode,
-        _ httpStatus: Int? = nil,
+        httpStatus: Int? = nil,
         message: String? = nil,
         details: String? = nil
     ) -> EndpointError {
@@ -46,11 +46,11 @@ extension EndpointError {
     }
 
     /// Returns the refusal of a request that cannot be parsed.
-    static func unreadable(_ call: EndpointRequest, _ message: String, httpStatus: Int = 400) -> EndpointError {
+    static func unreadable(_ call: EndpointRequest, message: String, httpStatus: Int = 400) -> EndpointError {
         var refusal: EndpointError
         switch call.dialect {
         case .v1, .v1Preauthorization, .legacy: refusal = .v1(.badRequest, message: message)
-        default: refusal = EndpointError(httpStatus, message)
+        default: refusal = EndpointError(httpStatus, message: message)
         }
         refusal.httpStatus = httpStatus
         return refusal
@@ -58,21 +58,21 @@ extension EndpointError {
 
     /// Returns the response to `call`, in its dialect.
     func response(to call: EndpointRequest) throws -> Response {
-        let told = status.told(to: call)
-        let http = HTTPResponse.Status(code: httpStatus ?? told.status)
+        let reported = status.reported(to: call)
+        let http = HTTPResponse.Status(code: httpStatus ?? reported.status)
         switch call.dialect {
         // Registration has no other code for a malformed request.
         case .registration: return try .json(RegistrationError.invalidRequest, status: http)
-        case .v2, .plain: return try .json(told, status: http)
+        case .v2, .plain: return try .json(reported, status: http)
         case .v1:
             return call.wantsJSON(default: true)
-                ? try .json(told, status: http) : .xml(try told.xml, status: http)
+                ? try .json(reported, status: http) : .xml(try reported.xml, status: http)
         case .v1Preauthorization:
-            return try .json(PreauthorizeResponse(decisions: [], status: told), status: http)
-        case .legacy: return .xml(try told.xml, status: http)
+            return try .json(PreauthorizeResponse(decisions: [], status: reported), status: http)
+        case .legacy: return .xml(try reported.xml, status: http)
         case .page:
-            if call.headers[.accept]?.contains("application/json") ?? false { return try .json(told, status: http) }
-            return Page.error(told).response(status: http)
+            if call.headers[.accept]?.contains("application/json") ?? false { return try .json(reported, status: http) }
+            return Page.error(reported).response(status: http)
         }
     }
 }
@@ -93,10 +93,10 @@ extension Status {
     }
 
     /// Returns this error with the trace of `call` and, for a code, a help URL.
-    func told(to call: EndpointRequest) -> Status {
-        var told = self
-        told.trace = call.trace
-        if !code.isEmpty { told.helpURL = "\(call.origin)/sandbox/errors#\(code)" }
-        return told
+    func reported(to call: EndpointRequest) -> Status {
+        var reported = self
+        reported.trace = call.trace
+        if !code.isEmpty { reported.helpURL = "\(call.origin)/sandbox/errors#\(code)" }
+        return reported
     }
 }

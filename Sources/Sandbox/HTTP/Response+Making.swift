@@ -14,12 +14,17 @@ extension Response {
         status: HTTPResponse.Status = .ok,
         headers: HTTPFields = [:]
     ) throws -> Response {
-        .bytes(try EntitlementBody.json(value), "application/json;charset=UTF-8", status: status, headers: headers)
+        .bytes(
+            try EntitlementBody.json(value),
+            type: "application/json;charset=UTF-8",
+            status: status,
+            headers: headers
+        )
     }
 
     /// Returns a response with a JSON text.
     static func json(_ text: JSON, status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]) -> Response {
-        .bytes([UInt8](text.line.utf8), "application/json;charset=UTF-8", status: status, headers: headers)
+        .bytes([UInt8](text.line.utf8), type: "application/json;charset=UTF-8", status: status, headers: headers)
     }
 
     /// Returns a response with an entitlement value, in the format that the client prefers.
@@ -28,15 +33,15 @@ extension Response {
     }
 
     static func xml(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
-        .bytes([UInt8](text.utf8), "application/xml;charset=UTF-8", status: status)
+        .bytes([UInt8](text.utf8), type: "application/xml;charset=UTF-8", status: status)
     }
 
     static func text(
         _ text: String,
-        _ type: String = "text/plain;charset=UTF-8",
+        type: String = "text/plain;charset=UTF-8",
         status: HTTPResponse.Status = .ok,
         headers: HTTPFields = [:]
-    ) -> Response { .bytes([UInt8](text.utf8), type, status: status, headers: headers) }
+    ) -> Response { .bytes([UInt8](text.utf8), type: type, status: status, headers: headers) }
 
     static func empty(_ status: HTTPResponse.Status) -> Response { Response(status: status) }
 
@@ -47,7 +52,7 @@ extension Response {
 
     static func bytes(
         _ bytes: [UInt8],
-        _ type: String,
+        type: String,
         status: HTTPResponse.Status = .ok,
         headers: HTTPFields = [:]
     ) -> Response {

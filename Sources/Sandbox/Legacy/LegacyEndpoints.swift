@@ -13,14 +13,32 @@ internal import XML
 extension SandboxCore {
     var legacyEndpoints: [Endpoint] {
         [
-            Endpoint(.post, "/indiv/devices", .register, .legacy) { _ in
+            Endpoint(.post, path: "/indiv/devices", operation: .register, dialect: .legacy) { _ in
                 let pass: HTTPFields = [.devicePass: RandomText.secret]
                 return .json(["deviceId": .string(RandomText.secret)], headers: pass)
             },
-            Endpoint(.post, "/adobe-services/session", .profiles, .legacy, session),
-            Endpoint(.post, "/adobe-services/authorize", .authorize, .legacy, authorize),
-            Endpoint(.post, "/adobe-services/shortAuthorize", .mediaToken, .legacy, shortAuthorize),
-            Endpoint(.post, "/adobe-services/preauthorize", .preauthorize, .legacy, preauthorize),
+            Endpoint(.post, path: "/adobe-services/session", operation: .profiles, dialect: .legacy, answer: session),
+            Endpoint(
+                .post,
+                path: "/adobe-services/authorize",
+                operation: .authorize,
+                dialect: .legacy,
+                answer: authorize
+            ),
+            Endpoint(
+                .post,
+                path: "/adobe-services/shortAuthorize",
+                operation: .mediaToken,
+                dialect: .legacy,
+                answer: shortAuthorize
+            ),
+            Endpoint(
+                .post,
+                path: "/adobe-services/preauthorize",
+                operation: .preauthorize,
+                dialect: .legacy,
+                answer: preauthorize
+            ),
         ]
     }
 
@@ -30,14 +48,14 @@ extension SandboxCore {
         guard
             let session = try await store.session(call.parameter("reg_code") ?? "", of: requestor.id, at: call.now),
             session.state == .done, let device = call.deviceName, Device(device) == session.device
-        else { throw EndpointError.v1(.authenticationSessionMissing, 403) }
+        else { throw EndpointError.v1(.authenticationSessionMissing, httpStatus: 403) }
         let profiles = try await store.profiles(of: session.device, requestor: requestor.id)
         guard let profile = profiles.first(where: { $0.provider == session.provider }),
             !profile.isExpired(at: call.now)
-        else { throw EndpointError.v1(.authenticationSessionExpired, 403) }
+        else { throw EndpointError.v1(.authenticationSessionExpired, httpStatus: 403) }
         guard let viewer = viewer(profile) else { throw EndpointError.v1(.identityNotRecognizedByMVPD) }
-        let token = LongLivedToken(.authentication, viewer.guid, profile, expires: profile.expires)
-        return try answer("session", [XMLElement("authnToken", text: token.signed(by: signer))])
+        let token = LongLivedToken(.authentication, subject: viewer.guid, profile: profile, expires: profile.expires)
+        return try reply(root: "session", children: [XMLElement("authnToken", text: token.signed(by: signer))])
     }
 
     /// Returns the authorization token for a resource. A denial has status 200, because these clients give up at any other
@@ -54,15 +72,20 @@ extension SandboxCore {
             refusal.status.details = refusal.status.details ?? refusal.status.message
             throw refusal
         }
-        let token = LongLivedToken(.authorization, text, viewer.profile, expires: authorization.expires)
-        return try answer("authorization", [XMLElement("authzToken", text: token.signed(by: signer))])
+        let token = LongLivedToken(
+            .authorization,
+            subject: text,
+            profile: viewer.profile,
+            expires: authorization.expires
+        )
+        return try reply(root: "authorization", children: [XMLElement("authzToken", text: token.signed(by: signer))])
     }
 
     /// Returns a media token for an authorization token. A client with kept tokens sends no other credential.
     private func shortAuthorize(_ call: EndpointRequest) async throws -> Response {
         let requestor = try requestor(call)
-        guard let token = token(.authorization, call.parameter("authz_token"), requestor, call) else {
-            throw EndpointError.v1(.authorizationNotFound, 403)
+        guard let token = token(.authorization, raw: call.parameter("authz_token"), of: requestor, in: call) else {
+            throw EndpointError.v1(.authorizationNotFound, httpStatus: 403)
         }
         // An authorization is not valid for the next viewer of the device, nor after the login ends.
         guard let viewer = try await viewer(of: token, call),
@@ -72,7 +95,7 @@ extension SandboxCore {
         if let guid = call.parameter("session_guid"), guid != viewer.guid {
             throw EndpointError.v1(.authorizationDeniedBySessionInvalidated)
         }
-        return .text(try issuer.issue(self, viewer, resource: token.subject, at: call.now).raw ?? "")
+        return .text(try issuer.issue(in: self, for: viewer, resource: token.subject, at: call.now).raw ?? "")
     }
 
     private func preauthorize(_ call: EndpointRequest) async throws -> Response {
@@ -85,18 +108,18 @@ extension SandboxCore {
                 children: [XMLElement("id", text: text), XMLElement("authorized", text: "\(verdict.v1Denial == nil)")]
             )
         }
-        return try answer("resources", resources)
+        return try reply(root: "resources", children: resources)
     }
 
     // MARK: Callers
 
     private func token(
         _ kind: LongLivedToken.Kind,
-        _ raw: String?,
-        _ requestor: Requestor,
-        _ call: EndpointRequest
+        raw: String?,
+        of requestor: Requestor,
+        in call: EndpointRequest
     ) -> LongLivedToken? {
-        let token = raw.flatMap { LongLivedToken(kind, $0, trustedBy: keys.trust, at: call.now) }
+        let token = raw.flatMap { LongLivedToken(kind, raw: $0, trustedBy: keys.trust, at: call.now) }
         return token?.requestor == requestor.id ? token : nil
     }
 
@@ -105,8 +128,9 @@ extension SandboxCore {
         let requestor = try requestor(call)
         // A client with kept tokens no longer has an access token. An access token that is sent must be valid.
         if call.bearer != nil { try await client(call, for: requestor) }
-        guard let token = token(.authentication, call.parameter("authentication_token"), requestor, call) else {
-            throw EndpointError.v1(.authenticationSessionMissing, 403)
+        guard let token = token(.authentication, raw: call.parameter("authentication_token"), of: requestor, in: call)
+        else {
+            throw EndpointError.v1(.authenticationSessionMissing, httpStatus: 403)
         }
         if let provider = call.parameter("mso_id"), provider != token.provider {
             throw EndpointError.v1(.authenticationSessionIssuerMismatch)
@@ -131,12 +155,12 @@ extension SandboxCore {
     private var signer: Issuer { Issuer(key: keys.signer) }
 
     /// Returns elements without attributes on one line, because clients search for them with regular expressions.
-    private func answer(_ root: String, _ children: [XMLElement]) throws -> Response {
+    private func reply(root: String, children: [XMLElement]) throws -> Response {
         .xml(try XMLElement(root, children: children).document())
     }
 
     /// Returns an answer that makes a client discard its kept tokens and begin again.
     private func pendingLogout(_ root: String) throws -> Response {
-        try answer(root, [XMLElement("pendingLogout", text: "true")])
+        try reply(root: root, children: [XMLElement("pendingLogout", text: "true")])
     }
 }

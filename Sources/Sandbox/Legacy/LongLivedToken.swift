@@ -33,7 +33,7 @@ struct LongLivedToken: Sendable {
     let expires: Timestamp
 
     /// Creates a token for the login of a profile.
-    init(_ kind: Kind, _ subject: String, _ profile: StoredProfile, expires: Timestamp) {
+    init(_ kind: Kind, subject: String, profile: StoredProfile, expires: Timestamp) {
         self.kind = kind
         self.subject = subject
         self.expires = expires
@@ -62,7 +62,7 @@ struct LongLivedToken: Sendable {
 
     /// Parses and verifies a token; `nil` if it is not signed by this service, is of another kind, is malformed or has
     /// expired. Its name is checked as strictly as its signature, because one key signs all kinds of tokens.
-    init?(_ kind: Kind, _ raw: String, trustedBy trust: TrustStore, at now: Timestamp) {
+    init?(_ kind: Kind, raw: String, trustedBy trust: TrustStore, at now: Timestamp) {
         guard let signed = SignedElement(raw: raw, trustedBy: trust, at: now),
             let element = try? XMLElement(reading: signed.bytes.span), element.name == kind.rawValue,
             element.namespace.isEmpty,

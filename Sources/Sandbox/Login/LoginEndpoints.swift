@@ -11,20 +11,42 @@ internal import Platform
 extension SandboxCore {
     var loginEndpoints: [Endpoint] {
         [
-            Endpoint(.get, "/api/v1/authenticate", .authenticate, .page, authenticateV1),
-            Endpoint(.get, "/api/v2/authenticate/:provider/:code", .authenticate, .page, authenticateV2),
-            Endpoint(.get, "/sandbox/idp/login", .login, .page) { call in
-                try await form(call, call.query.first("ticket"), .login)
+            Endpoint(
+                .get,
+                path: "/api/v1/authenticate",
+                operation: .authenticate,
+                dialect: .page,
+                answer: authenticateV1
+            ),
+            Endpoint(
+                .get,
+                path: "/api/v2/authenticate/:provider/:code",
+                operation: .authenticate,
+                dialect: .page,
+                answer: authenticateV2
+            ),
+            Endpoint(.get, path: "/sandbox/idp/login", operation: .login, dialect: .page) { call in
+                try await form(in: call, secret: call.query.first("ticket"), for: .login)
             },
-            Endpoint(.post, "/sandbox/idp/login", .login, .page) { try await submit($0, .login) },
-            Endpoint(.post, "/sandbox/idp/cancel", .login, .page, cancel),
+            Endpoint(.post, path: "/sandbox/idp/login", operation: .login, dialect: .page) {
+                try await submit($0, for: .login)
+            },
+            Endpoint(.post, path: "/sandbox/idp/cancel", operation: .login, dialect: .page, answer: cancel),
 
-            Endpoint(.get, "/adobe-services/authenticate/saml", .authenticate, .page, authenticateBySAML),
-            Endpoint(.post, "/sandbox/saml/idp", .login, .page) { call in
-                try await form(call, call.form.first("SAMLRequest"), .samlLogin)
+            Endpoint(
+                .get,
+                path: "/adobe-services/authenticate/saml",
+                operation: .authenticate,
+                dialect: .page,
+                answer: authenticateBySAML
+            ),
+            Endpoint(.post, path: "/sandbox/saml/idp", operation: .login, dialect: .page) { call in
+                try await form(in: call, secret: call.form.first("SAMLRequest"), for: .samlLogin)
             },
-            Endpoint(.post, "/sandbox/saml/login", .login, .page) { try await submit($0, .samlLogin) },
-            Endpoint(.post, "/sp/saml/SAMLAssertionConsumer", .login, .page, consume),
+            Endpoint(.post, path: "/sandbox/saml/login", operation: .login, dialect: .page) {
+                try await submit($0, for: .samlLogin)
+            },
+            Endpoint(.post, path: "/sp/saml/SAMLAssertionConsumer", operation: .login, dialect: .page, answer: consume),
         ]
     }
 
@@ -38,13 +60,13 @@ extension SandboxCore {
         guard session.state == .open, let provider = session.provider, session.redirect != nil else {
             throw EndpointError.v2(.invalidAuthenticationSession)
         }
-        _ = try self.provider(provider, of: requestor, call)
-        return .redirect(to: "/sandbox/idp/login?ticket=\(try await ticket(.login, session, call))")
+        _ = try self.provider(provider, of: requestor, in: call)
+        return .redirect(to: "/sandbox/idp/login?ticket=\(try await ticket(for: .login, of: session, in: call))")
     }
 
     private func authenticateV1(_ call: EndpointRequest) async throws -> Response {
         let (session, _) = try await begin(call, redirect: call.parameter("redirect_url"))
-        return .redirect(to: "/sandbox/idp/login?ticket=\(try await ticket(.login, session, call))")
+        return .redirect(to: "/sandbox/idp/login?ticket=\(try await ticket(for: .login, of: session, in: call))")
     }
 
     private func authenticateBySAML(_ call: EndpointRequest) async throws -> Response {
@@ -53,7 +75,9 @@ extension SandboxCore {
         return LoginPages.relay(
             "Continue to \(provider.description.displayName)",
             action: "/sandbox/saml/idp",
-            hidden: ["SAMLRequest": try await ticket(.samlLogin, session, call), "RelayState": session.code]
+            hidden: [
+                "SAMLRequest": try await ticket(for: .samlLogin, of: session, in: call), "RelayState": session.code,
+            ]
         ).response()
     }
 
@@ -62,14 +86,14 @@ extension SandboxCore {
     private func begin(_ call: EndpointRequest, redirect: String?) async throws -> (LoginSession, Provider) {
         func refusal(_ message: String) -> EndpointError { .v1(.badRequest, message: message) }
         let requestor = try requestor(call)
-        let provider = try provider(call.parameter("mso_id", "mvpd"), of: requestor, call)
+        let provider = try provider(call.parameter("mso_id", "mvpd"), of: requestor, in: call)
         let code = call.parameter("reg_code") ?? ""
         guard var session = try await store.session(code, of: requestor.id, at: call.now), session.state == .open
         else { throw refusal("The registration code is missing, unknown, used or expired.") }
         if let redirect {
             let client = try await session.client.asyncFlatMap { try await store.client($0) }
             let message = StatusCode.invalidParameterRedirectURL.explanation
-            let target = try call.redirect(redirect, client?.redirectURIs ?? [], or: refusal(message))
+            let target = try call.redirect(to: redirect, registered: client?.redirectURIs ?? [], or: refusal(message))
             session.redirect = session.redirect ?? target
         }
         guard session.provider == nil || session.provider == provider.id else {
@@ -84,9 +108,9 @@ extension SandboxCore {
     }
 
     private func ticket(
-        _ purpose: Ticket.Purpose,
-        _ session: LoginSession,
-        _ call: EndpointRequest
+        for purpose: Ticket.Purpose,
+        of session: LoginSession,
+        in call: EndpointRequest
     ) async throws -> String {
         let target = purpose == .login ? session.redirect : nil
         let ticket = Ticket(purpose: purpose, subject: session.code, target: target, provider: session.provider)
@@ -95,20 +119,20 @@ extension SandboxCore {
 
     // MARK: Pages of the provider
 
-    private func form(_ call: EndpointRequest, _ secret: String?, _ purpose: Ticket.Purpose) async throws -> Response {
+    private func form(in call: EndpointRequest, secret: String?, for purpose: Ticket.Purpose) async throws -> Response {
         let found = try await store.ticket(secret ?? "", for: purpose, at: call.now)
         let (ticket, _, provider) = try await session(of: found, call)
-        return page(ticket, provider, secret ?? "").response()
+        return page(for: ticket, at: provider, secret: secret ?? "").response()
     }
 
-    private func submit(_ call: EndpointRequest, _ purpose: Ticket.Purpose) async throws -> Response {
-        let found = try await store.take(call.form.first("ticket") ?? "", for: purpose, at: call.now)
+    private func submit(_ call: EndpointRequest, for purpose: Ticket.Purpose) async throws -> Response {
+        let found = try await store.consumeTicket(call.form.first("ticket") ?? "", for: purpose, at: call.now)
         let (ticket, session, provider) = try await session(of: found, call)
         guard let user = user(call) else {
             // The ticket is consumed, so a further attempt needs a new one.
             let next = try await store.issue(ticket, at: call.now)
             let problem = "The user name or password is wrong. Try again."
-            return page(ticket, provider, next, error: problem).response(status: .unauthorized)
+            return page(for: ticket, at: provider, secret: next, error: problem).response(status: .unauthorized)
         }
         if purpose == .samlLogin {
             let response = try await store.issue(
@@ -121,42 +145,49 @@ extension SandboxCore {
                 hidden: ["SAMLResponse": response, "RelayState": session.code]
             ).response()
         }
-        return try await finish(session, user, provider, redirect: ticket.target, call)
+        return try await finish(session, of: user, at: provider, redirect: ticket.target, in: call)
     }
 
     /// Finishes a login by the response of a provider.
     private func consume(_ call: EndpointRequest) async throws -> Response {
         let secret = call.form.first("SAMLResponse") ?? ""
-        let found = try await store.take(secret, for: .samlResponse, at: call.now)
+        let found = try await store.consumeTicket(secret, for: .samlResponse, at: call.now)
         let (ticket, session, provider) = try await session(of: found, call)
         guard let user = ticket.target.flatMap(configuration.user)?.user else { throw EndpointError.stale }
-        return try await finish(session, user, provider, redirect: nil, call)
+        return try await finish(session, of: user, at: provider, redirect: nil, in: call)
     }
 
     private func cancel(_ call: EndpointRequest) async throws -> Response {
-        let found = try await store.take(call.form.first("ticket") ?? "", for: .login, at: call.now)
+        let found = try await store.consumeTicket(call.form.first("ticket") ?? "", for: .login, at: call.now)
         var (ticket, session, _) = try await session(of: found, call)
         session.state = .cancelled
         _ = try await store.update(session)
-        return LoginPages.end(ticket.target, "You are not logged in. Go back to your device.")
+        return LoginPages.end(at: ticket.target, text: "You are not logged in. Go back to your device.")
     }
 
     /// Finishes a session: the device that began it gets a profile.
     private func finish(
         _ session: LoginSession,
-        _ user: User,
-        _ provider: Provider,
+        of user: User,
+        at provider: Provider,
         redirect: String?,
-        _ call: EndpointRequest
+        in call: EndpointRequest
     ) async throws -> Response {
         var session = session
         session.state = .done
         guard try await store.update(session) else { throw EndpointError.stale }
-        try await authenticate(user, on: session.device, session.requestor, provider, .regular, at: call.now)
-        return LoginPages.end(redirect, "You are logged in. Go back to your device.")
+        try await authenticate(
+            user,
+            on: session.device,
+            requestor: session.requestor,
+            provider: provider,
+            kind: .regular,
+            at: call.now
+        )
+        return LoginPages.end(at: redirect, text: "You are logged in. Go back to your device.")
     }
 
-    private func page(_ ticket: Ticket, _ provider: Provider, _ secret: String, error: String? = nil) -> Page {
+    private func page(for ticket: Ticket, at provider: Provider, secret: String, error: String? = nil) -> Page {
         let isSAML = ticket.purpose == .samlLogin
         return LoginPages.form(
             provider,
@@ -194,9 +225,9 @@ extension SandboxCore {
     func authenticate(
         _ user: User,
         on device: Device,
-        _ requestor: String,
-        _ provider: Provider,
-        _ kind: Profile.Kind,
+        requestor: String,
+        provider: Provider,
+        kind: Profile.Kind,
         at now: Timestamp
     ) async throws -> StoredProfile {
         let profile = StoredProfile(

@@ -43,27 +43,30 @@ enum LoginPages {
             """
         return Page(
             "Log in to \(provider.description.displayName)",
-            "\(logo, form(action, hidden, fields), accounts.isEmpty ? nil : hint)"
+            content: "\(logo, form(action: action, hidden: hidden, content: fields), accounts.isEmpty ? nil : hint)"
         )
     }
 
     /// Returns a form that the viewer submits with a button, because the page runs no scripts.
     static func relay(_ title: String, action: String, hidden: KeyValuePairs<String, String>) -> Page {
-        Page(title, form(action, hidden, "<button type=\"submit\">Continue</button>"))
+        Page(title, content: form(action: action, hidden: hidden, content: "<button type=\"submit\">Continue</button>"))
     }
 
-    private static func form(_ action: String, _ hidden: KeyValuePairs<String, String>, _ content: HTML) -> HTML {
+    private static func form(action: String, hidden: KeyValuePairs<String, String>, content: HTML) -> HTML {
         let inputs = hidden.map { "<input type=\"hidden\" name=\"\($0)\" value=\"\($1)\">" as HTML }
         return "<form method=\"post\" action=\"\(action)\">\(inputs)\n\(content)</form>"
     }
 
     /// Returns the end of a flow: a redirect, or a page if the flow has no redirect target.
-    static func end(_ target: String?, _ text: String) -> Response {
-        target.map { .redirect(to: $0) } ?? Page("Done", "<p>\(text)</p>").response()
+    static func end(at target: String?, text: String) -> Response {
+        target.map { .redirect(to: $0) } ?? Page("Done", content: "<p>\(text)</p>").response()
     }
 }
 
 extension EndpointError {
     /// The refusal of a consumed or expired ticket.
-    static let stale = EndpointError(400, "This page was already used or has expired. Start again in your application.")
+    static let stale = EndpointError(
+        400,
+        message: "This page was already used or has expired. Start again in your application."
+    )
 }

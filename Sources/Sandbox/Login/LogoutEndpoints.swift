@@ -11,17 +11,17 @@ internal import Hummingbird
 extension SandboxCore {
     var logoutEndpoints: [Endpoint] {
         [
-            Endpoint(.get, "/adobe-services/logout", .logout, .page, begin),
-            Endpoint(.get, "/sandbox/idp/logout", .logout, .page, finish),
+            Endpoint(.get, path: "/adobe-services/logout", operation: .logout, dialect: .page, answer: begin),
+            Endpoint(.get, path: "/sandbox/idp/logout", operation: .logout, dialect: .page, answer: finish),
         ]
     }
 
     /// Returns the address at which a browser logs out at a provider.
     func logoutURL(
-        _ provider: Provider,
-        _ requestor: String,
+        of provider: Provider,
+        for requestor: String,
         redirect: String,
-        _ call: EndpointRequest
+        in call: EndpointRequest
     ) async throws -> String {
         let ticket = Ticket(purpose: .logout, subject: provider.id, target: redirect)
         let secret = try await store.issue(ticket, at: call.now)
@@ -39,8 +39,8 @@ extension SandboxCore {
             return .redirect(to: "/sandbox/idp/logout?ticket=\(secret)")
         }
         let redirect = call.parameter("redirect_url")
-        let registered = try await registered(redirect, call)
-        let target = try call.redirect(redirect, registered, or: .v2(.invalidParameterRedirectURL))
+        let registered = try await registered(redirect, in: call)
+        let target = try call.redirect(to: redirect, registered: registered, or: .v2(.invalidParameterRedirectURL))
         // A device that calls directly names itself. A browser that was redirected here has a ticket.
         if let requestor = call.parameter("requestor_id"), let device = call.deviceName {
             let provider = call.parameter("mso_id")
@@ -53,7 +53,7 @@ extension SandboxCore {
 
     /// Returns the redirect URI if an application of the requestor has registered it. A browser that a client of REST API v1
     /// sends here has no access token, so the application itself is unknown.
-    private func registered(_ redirect: String?, _ call: EndpointRequest) async throws -> [String] {
+    private func registered(_ redirect: String?, in call: EndpointRequest) async throws -> [String] {
         guard let redirect, let requestor = call.parameter("requestor_id").flatMap(configuration.requestor) else {
             return []
         }
@@ -63,9 +63,9 @@ extension SandboxCore {
 
     private func finish(_ call: EndpointRequest) async throws -> Response {
         let secret = call.query.first("ticket") ?? ""
-        guard let ticket = try await store.take(secret, for: .logout, at: call.now) else {
+        guard let ticket = try await store.consumeTicket(secret, for: .logout, at: call.now) else {
             throw EndpointError.stale
         }
-        return LoginPages.end(ticket.target, "You are logged out.")
+        return LoginPages.end(at: ticket.target, text: "You are logged out.")
     }
 }

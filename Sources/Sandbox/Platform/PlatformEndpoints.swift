@@ -17,11 +17,29 @@ extension SandboxCore {
 
     var platformEndpoints: [Endpoint] {
         [
-            Endpoint(.post, "/sandbox/platform/sign-in", .login, .plain, signIn),
-            Endpoint(.get, "/api/v1/:requestor/profile-requests/:mvpd", .profiles, .v1, profileRequest),
-            Endpoint(.post, "/api/v1/tokens/authn", .profiles, .v1, exchangeV1),
-            Endpoint(.post, "/api/v2/:provider/sessions/sso/:partner", .sessions, .v2, sessionV2),
-            Endpoint(.post, "/api/v2/:provider/profiles/sso/:partner", .profiles, .v2, exchangeV2),
+            Endpoint(.post, path: "/sandbox/platform/sign-in", operation: .login, dialect: .plain, answer: signIn),
+            Endpoint(
+                .get,
+                path: "/api/v1/:requestor/profile-requests/:mvpd",
+                operation: .profiles,
+                dialect: .v1,
+                answer: profileRequest
+            ),
+            Endpoint(.post, path: "/api/v1/tokens/authn", operation: .profiles, dialect: .v1, answer: exchangeV1),
+            Endpoint(
+                .post,
+                path: "/api/v2/:provider/sessions/sso/:partner",
+                operation: .sessions,
+                dialect: .v2,
+                answer: sessionV2
+            ),
+            Endpoint(
+                .post,
+                path: "/api/v2/:provider/profiles/sso/:partner",
+                operation: .profiles,
+                dialect: .v2,
+                answer: exchangeV2
+            ),
         ]
     }
 
@@ -31,11 +49,11 @@ extension SandboxCore {
     private func signIn(_ call: EndpointRequest) async throws -> Response {
         guard let provider = call.parameter("mvpd").flatMap(configuration.provider),
             provider.description.supportsPlatformSSO
-        else { throw EndpointError(400, "mvpd must be an MVPD with enablePlatformServices: true.") }
-        guard let user = user(call) else { throw EndpointError(401, "The user name or password is wrong.") }
+        else { throw EndpointError(400, message: "mvpd must be an MVPD with enablePlatformServices: true.") }
+        guard let user = user(call) else { throw EndpointError(401, message: "The user name or password is wrong.") }
         let ticket = Ticket(purpose: .platform, subject: user.name, target: provider.id)
         let secret = try await store.issue(ticket, at: call.now)
-        let response = try Self.saml("Response", [XMLElement("Assertion", text: secret)])
+        let response = try Self.saml("Response", children: [XMLElement("Assertion", text: secret)])
         let expires = call.now.advanced(byMilliseconds: provider.authenticationLifetime).millisecondsSince1970
         return .json([
             "SAMLResponse": .string(Base64.encode([UInt8](response.utf8))), "mvpd": .string(provider.id),
@@ -44,14 +62,14 @@ extension SandboxCore {
         ])
     }
 
-    private static func saml(_ name: String, _ children: [XMLElement]) throws -> String {
+    private static func saml(_ name: String, children: [XMLElement]) throws -> String {
         try XMLElement(name, namespace: "urn:oasis:names:tc:SAML:2.0:protocol", children: children)
             .document(prefix: "samlp")
     }
 
     private static func request(_ requestor: Requestor) throws -> String {
         let fields = [XMLElement("Issuer", text: requestor.id), XMLElement("ID", text: RandomText.uuid)]
-        return try saml("AuthnRequest", fields)
+        return try saml("AuthnRequest", children: fields)
     }
 
     /// Consumes the SAML response of a platform in a request, and logs its user in.
@@ -63,7 +81,7 @@ extension SandboxCore {
         guard text.utf8.count <= 16 * 1024, let bytes = Base64.decode([UInt8](text.utf8)),
             let response = try? XMLElement(reading: bytes.span), response.name == "Response",
             let secret = response.first("Assertion")?.text,
-            let ticket = try await store.take(secret, for: .platform, at: call.now),
+            let ticket = try await store.consumeTicket(secret, for: .platform, at: call.now),
             let user = configuration.user(ticket.subject)?.user,
             let provider = ticket.target.flatMap(configuration.provider)
         else {
@@ -74,20 +92,27 @@ extension SandboxCore {
             throw EndpointError.v2(.invalidHeaderProviderIDMismatch)
         }
         _ = try caller.provider(provider.id)
-        return try await authenticate(user, on: caller.device, caller.requestor.id, provider, .appleSSO, at: call.now)
+        return try await authenticate(
+            user,
+            on: caller.device,
+            requestor: caller.requestor.id,
+            provider: provider,
+            kind: .appleSSO,
+            at: call.now
+        )
     }
 
     // MARK: REST API v1
 
     private func profileRequest(_ call: EndpointRequest) async throws -> Response {
         let (requestor, _) = try await authorized(call)
-        let provider = try provider(call.segment("mvpd"), of: requestor, call)
+        let provider = try provider(call.segment("mvpd"), of: requestor, in: call)
         guard provider.description.supportsPlatformSSO else { throw EndpointError.v1(.unknownIntegration) }
         return .xml(try Self.request(requestor))
     }
 
     private func exchangeV1(_ call: EndpointRequest) async throws -> Response {
-        _ = try await exchange(Caller(call, self), id: nil)
+        _ = try await exchange(Caller(of: call, in: self), id: nil)
         return .empty(.noContent)
     }
 
@@ -95,7 +120,7 @@ extension SandboxCore {
 
     /// Begins single sign-on, or a regular login if single sign-on is not possible.
     private func sessionV2(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await Caller(call, self)
+        let caller = try await Caller(of: call, in: self)
         let requestor = caller.requestor
         guard call.segment("partner") == Self.partner else { throw EndpointError.v2(.invalidParameterPartner) }
         guard let status = PartnerStatus(call), status.fault(at: call.now) == nil else {
@@ -119,7 +144,7 @@ extension SandboxCore {
     }
 
     private func exchangeV2(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await Caller(call, self)
+        let caller = try await Caller(of: call, in: self)
         guard call.segment("partner") == Self.partner else { throw EndpointError.v2(.invalidParameterPartner) }
         guard let status = PartnerStatus(call) else {
             throw EndpointError.v2(.invalidHeaderPermissionAccessNotPresent)

@@ -17,7 +17,7 @@ struct Caller: Sendable {
     /// Reads the parameters of a request and checks its access token.
     ///
     /// - Throws: ``EndpointError`` if a parameter is missing or malformed, or the access token is not accepted.
-    init(_ call: EndpointRequest, _ core: SandboxCore) async throws {
+    init(of call: EndpointRequest, in core: SandboxCore) async throws {
         self.call = call
         self.core = core
         requestor = try core.requestor(call)
@@ -41,7 +41,7 @@ struct Caller: Sendable {
     }
 
     /// Returns a provider that works with the requestor.
-    func provider(_ id: String?) throws(EndpointError) -> Provider { try core.provider(id, of: requestor, call) }
+    func provider(_ id: String?) throws(EndpointError) -> Provider { try core.provider(id, of: requestor, in: call) }
 
     /// Returns the identity that temporary access is bound to; `nil` if it is missing or malformed, or the provider has no
     /// temporary access.
@@ -57,19 +57,21 @@ struct Caller: Sendable {
         if let access = provider.temporaryAccess, let identity {
             let use = try await core.store.temporaryUse(identity, requestor: requestor.id, provider: provider.id)
             let start = use?.started ?? call.now
-            return core.viewer(profile(provider, .temporary, from: start, access.duration, session: identity))
+            return core.viewer(
+                profile(at: provider, kind: .temporary, from: start, lifetime: access.duration, session: identity)
+            )
         }
-        guard core.degradation(requestor, provider) == .authNAll else { return nil }
+        guard core.degradation(of: requestor, at: provider) == .authNAll else { return nil }
         let life = provider.authorizationLifetime
-        return core.viewer(profile(provider, .degraded, from: call.now, life, session: device.name))
+        return core.viewer(profile(at: provider, kind: .degraded, from: call.now, lifetime: life, session: device.name))
     }
 
     /// Returns a profile on the device for a viewer who needs no login.
     func profile(
-        _ provider: Provider,
-        _ kind: Profile.Kind,
+        at provider: Provider,
+        kind: Profile.Kind,
         from start: Timestamp,
-        _ lifetime: Int64,
+        lifetime: Int64,
         session: String
     ) -> StoredProfile {
         StoredProfile(
@@ -114,7 +116,7 @@ extension SandboxCore {
     }
 
     /// Returns a provider that works with a requestor.
-    func provider(_ id: String?, of requestor: Requestor, _ call: EndpointRequest) throws(EndpointError) -> Provider {
+    func provider(_ id: String?, of requestor: Requestor, in call: EndpointRequest) throws(EndpointError) -> Provider {
         if let provider = id.flatMap({ configuration.provider($0, of: requestor) }) { return provider }
         let isKnown = id.flatMap(configuration.provider) != nil
         throw .of(call, v1: .unknownIntegration, v2: isKnown ? .invalidIntegration : .invalidParameterMVPD)
@@ -129,7 +131,11 @@ extension SandboxCore {
         if let client, isBound(client, to: requestor) { return client }
         guard call.dialect == .v2 else {
             let problem = client == nil ? "missing, unknown or expired" : "for another requestor"
-            throw EndpointError(401, "Unauthorized: the access token is \(problem).", action: .applicationRegistration)
+            throw EndpointError(
+                401,
+                message: "Unauthorized: the access token is \(problem).",
+                action: .applicationRegistration
+            )
         }
         throw EndpointError.v2(
             client == nil ? .invalidAccessTokenClientApplication : .invalidAccessTokenServiceProvider

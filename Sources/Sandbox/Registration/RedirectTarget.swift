@@ -43,7 +43,7 @@ extension EndpointRequest {
     /// Returns the address to redirect a browser to for a URL of this request; `nil` if there is no URL.
     ///
     /// - Throws: `refusal` if the target is not allowed.
-    func redirect(_ url: String?, _ registered: [String], or refusal: EndpointError) throws(EndpointError) -> String? {
+    func redirect(to url: String?, registered: [String], or refusal: EndpointError) throws(EndpointError) -> String? {
         guard let url else { return nil }
         guard let target = RedirectTarget.allowed(url, registered: registered, host: host) else { throw refusal }
         return target

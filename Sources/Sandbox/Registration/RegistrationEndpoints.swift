@@ -17,8 +17,8 @@ extension SandboxCore {
 
     var registrationEndpoints: [Endpoint] {
         [
-            Endpoint(.post, "/o/client/register", .register, .registration, register),
-            Endpoint(.post, "/o/client/token", .token, .registration, token),
+            Endpoint(.post, path: "/o/client/register", operation: .register, dialect: .registration, answer: register),
+            Endpoint(.post, path: "/o/client/token", operation: .token, dialect: .registration, answer: token),
         ]
     }
 

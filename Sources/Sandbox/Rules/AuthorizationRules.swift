@@ -29,12 +29,14 @@ struct AuthorizationRules: Sendable {
         let resource = try resource(text)
         // The token is issued before the viewer is charged for it, because issuing may fail.
         let token: AuthorizedToken
-        do { token = try core.issuer.issue(core, viewer, resource: text, at: call.now) } catch IssueError.tooLarge {
+        do { token = try core.issuer.issue(in: core, for: viewer, resource: text, at: call.now) } catch IssueError
+            .tooLarge
+        {
             throw EndpointError.of(call, v1: .malformedAuthorizationRequest, v2: .invalidParameterResources)
         }
         let verdict: Verdict
         if let access = viewer.provider.temporaryAccess {
-            verdict = try await useTemporary(access, resource)
+            verdict = try await useTemporary(access, for: resource)
         } else {
             verdict = decide(resource, usesCache: false)
         }
@@ -81,7 +83,7 @@ struct AuthorizationRules: Sendable {
 
     private func decide(_ resource: MediaResource, usesCache: Bool) -> Verdict {
         let expires = call.now.advanced(byMilliseconds: viewer.provider.authorizationLifetime)
-        switch core.degradation(viewer.requestor, viewer.provider) {
+        switch core.degradation(of: viewer.requestor, at: viewer.provider) {
         case .authNAll, .authZAll: return .permit(.degradation, expires: expires)
         case .authZNone: return .deny(.degradation, .authorizationDeniedByDegradationRule, details: nil)
         case nil: break
@@ -91,12 +93,12 @@ struct AuthorizationRules: Sendable {
         }
         let key = [viewer.profile.session, viewer.requestor.id, viewer.provider.id, resource.canonicalForm]
         if usesCache, let known = core.decisions.verdict(key, at: call.now) { return known }
-        if case .code(let code, let details)? = core.control.takeFault(on: .mvpd)?.effect {
+        if case .code(let code, let details)? = core.control.nextFault(on: .mvpd)?.effect {
             return .deny(.mvpd, code, details: details)
         }
         let verdict = ask(resource, expires: expires)
         let life = viewer.provider.preauthorizationLifetime
-        core.decisions.remember(verdict, key, until: call.now.advanced(byMilliseconds: life), at: call.now)
+        core.decisions.remember(verdict, for: key, until: call.now.advanced(byMilliseconds: life), at: call.now)
         return verdict
     }
 
@@ -117,7 +119,7 @@ struct AuthorizationRules: Sendable {
         return .deny(.mvpd, .authorizationDeniedByParentalControls, details: details)
     }
 
-    private func useTemporary(_ access: TemporaryAccess, _ resource: MediaResource) async throws -> Verdict {
+    private func useTemporary(_ access: TemporaryAccess, for resource: MediaResource) async throws -> Verdict {
         let (digest, now) = (resource.digest, call.now)
         let started = try await core.store.useTemporaryAccess(
             viewer,
@@ -183,7 +185,7 @@ final class DecisionCache: Sendable {
         entries.withLock { $0[key] }.flatMap { $0.expires > now ? $0.verdict : nil }
     }
 
-    func remember(_ verdict: AuthorizationRules.Verdict, _ key: [String], until end: Timestamp, at now: Timestamp) {
+    func remember(_ verdict: AuthorizationRules.Verdict, for key: [String], until end: Timestamp, at now: Timestamp) {
         guard end > now else { return }
         entries.withLock { entries in
             if entries.count >= Self.limit { entries = [:] }

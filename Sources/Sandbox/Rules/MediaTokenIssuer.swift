@@ -31,7 +31,8 @@ final class MediaTokenIssuer: Sendable {
     /// Issues a token as the switches are set.
     ///
     /// - Throws: ``IssueError`` if the token would be too large.
-    func issue(_ core: SandboxCore, _ viewer: Viewer, resource: String, at now: Timestamp) throws -> AuthorizedToken {
+    func issue(in core: SandboxCore, for viewer: Viewer, resource: String, at now: Timestamp) throws -> AuthorizedToken
+    {
         let switches = core.control.switches
         let lifetime = core.configuration.mediaTokenLifetime
         let claims = TokenClaims(
@@ -51,7 +52,7 @@ final class MediaTokenIssuer: Sendable {
             requestor: viewer.requestor.id,
             mvpd: viewer.provider.id,
             resource: resource,
-            userID: viewer.shownID,
+            userID: viewer.reportedID,
             issued: issued,
             notBefore: issued,
             expires: issued.advanced(byMilliseconds: lifetime),

@@ -25,7 +25,7 @@ struct Viewer: Sendable {
     var guid: String { Self.guid(id) }
 
     /// The id of the viewer in answers of REST API v1: hashed if the programmer's clients must not read the provider's.
-    var shownID: String { requestor.encryption?.keys.contains("userID") == true ? guid : id }
+    var reportedID: String { requestor.encryption?.keys.contains("userID") == true ? guid : id }
 
     static func guid(_ id: String) -> String { MD5.hexadecimal(id) }
 }
@@ -67,7 +67,7 @@ extension SandboxCore {
     }
 
     /// Returns the degradation rule that is in force for a requestor and a provider.
-    func degradation(_ requestor: Requestor, _ provider: Provider) -> DegradationRule.Kind? {
+    func degradation(of requestor: Requestor, at provider: Provider) -> DegradationRule.Kind? {
         control.switches.degradation.first { $0.requestor == requestor.id && $0.provider == provider.id }?.kind
     }
 }

@@ -28,13 +28,13 @@ extension Store {
         try await write { database in
             if authorization.needsLogin {
                 let current = "SELECT * FROM profile WHERE \(Self.sameLogin)"
-                let found: [StoredProfile] = try database.rows(current, authorization.profile.key)
+                let found: [StoredProfile] = try database.rows(current, arguments: authorization.profile.key)
                 guard !found.isEmpty else { return }
             }
             let profile = authorization.profile
             try database.insert(
-                .authorization,
-                [
+                into: .authorization,
+                values: [
                     profile.device, profile.requestor, profile.provider, Data(digestOf: authorization.resource),
                     authorization.source.rawValue, authorization.issued.stored, authorization.expires.stored,
                     authorization.expires.forgettable, profile.session,
@@ -48,7 +48,7 @@ extension Store {
     func authorization(of profile: StoredProfile, resource: String) async throws -> StoredAuthorization? {
         let found: Columns? = try await row(
             "SELECT * FROM authorization WHERE \(Self.sameLogin) AND resource = ?",
-            profile.key + [Data(digestOf: resource)]
+            arguments: profile.key + [Data(digestOf: resource)]
         )
         return found.map {
             StoredAuthorization(
@@ -78,7 +78,7 @@ extension Store {
     func expireAuthorizations(at now: Timestamp) async throws {
         try await change(
             "UPDATE authorization SET expires = ?1, forgettable = ?2 WHERE expires > ?1",
-            [now.stored, now.forgettable]
+            arguments: [now.stored, now.forgettable]
         )
     }
 }

@@ -21,8 +21,8 @@ extension Store {
 
     func add(_ client: Client, secret: String, at now: Timestamp) async throws {
         try await insert(
-            .client,
-            [
+            into: .client,
+            values: [
                 client.id, Data(digestOf: secret), Data(client.statement), client.audiences.line,
                 client.redirectURIs.line, now.advanced(byMilliseconds: Self.clientLifetime).stored,
             ],
@@ -34,17 +34,21 @@ extension Store {
     func client(_ id: String, secret: String? = nil) async throws -> Client? {
         try await row(
             "SELECT * FROM client WHERE id = ?1 AND (?2 IS NULL OR secret = ?2)",
-            [id, secret.map { Data(digestOf: $0) }]
+            arguments: [id, secret.map { Data(digestOf: $0) }]
         )
     }
 
     /// Returns the applications that have registered a redirect URI, one of each statement.
     func clients(redirectURI: String) async throws -> [Client] {
-        try await rows("SELECT * FROM client WHERE redirectURIs = ? GROUP BY statement", [redirectURI])
+        try await rows("SELECT * FROM client WHERE redirectURIs = ? GROUP BY statement", arguments: [redirectURI])
     }
 
     func addAccessToken(_ token: String, of client: Client, expires: Timestamp, at now: Timestamp) async throws {
-        try await insert(.accessToken, [Data(digestOf: token), client.id, expires.stored, expires.stored], at: now)
+        try await insert(
+            into: .accessToken,
+            values: [Data(digestOf: token), client.id, expires.stored, expires.stored],
+            at: now
+        )
     }
 
     /// Returns the application of an access token that has not expired.
@@ -54,7 +58,7 @@ extension Store {
             SELECT client.* FROM accessToken JOIN client ON client.id = accessToken.client
             WHERE accessToken.token = ? AND accessToken.expires > ?
             """,
-            [Data(digestOf: token), now.stored]
+            arguments: [Data(digestOf: token), now.stored]
         )
     }
 }

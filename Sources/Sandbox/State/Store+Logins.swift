@@ -29,8 +29,8 @@ struct LoginSession: Sendable {
 extension Store {
     func add(_ session: LoginSession, at now: Timestamp) async throws {
         try await insert(
-            .session,
-            [
+            into: .session,
+            values: [
                 session.code, session.id, session.requestor, session.device, session.client, session.provider,
                 session.domain, session.redirect, session.created.stored, session.expires.stored,
                 session.state.rawValue, session.expires.forgettable,
@@ -43,7 +43,7 @@ extension Store {
     func session(_ code: String, of requestor: String, at now: Timestamp) async throws -> LoginSession? {
         try await row(
             "SELECT * FROM session WHERE code = ? AND requestor = ? AND expires > ?",
-            [code.uppercased(), requestor, now.stored]
+            arguments: [code.uppercased(), requestor, now.stored]
         )
     }
 
@@ -51,7 +51,7 @@ extension Store {
     func session(of ticket: Ticket, at now: Timestamp) async throws -> LoginSession? {
         try await row(
             "SELECT * FROM session WHERE code = ? AND expires > ? AND state = 'open' AND mvpd = ?",
-            [ticket.subject, now.stored, ticket.provider]
+            arguments: [ticket.subject, now.stored, ticket.provider]
         )
     }
 
@@ -66,13 +66,16 @@ extension Store {
                 redirect = coalesce(redirect, ?3), state = ?4
             WHERE code = ?5 AND state = 'open' AND (mvpd IS NULL OR mvpd = ?1)
             """,
-            [session.provider, session.domain, session.redirect, session.state.rawValue, session.code]
+            arguments: [session.provider, session.domain, session.redirect, session.state.rawValue, session.code]
         ) == 1
     }
 
     /// Removes a session. Returns false if there is none.
     func removeSession(_ code: String, of requestor: String) async throws -> Bool {
-        try await change("DELETE FROM session WHERE code = ? AND requestor = ?", [code.uppercased(), requestor]) == 1
+        try await change(
+            "DELETE FROM session WHERE code = ? AND requestor = ?",
+            arguments: [code.uppercased(), requestor]
+        ) == 1
     }
 }
 
@@ -127,8 +130,8 @@ extension Store {
         let secret = RandomText.secret
         let expires = now.advanced(byMilliseconds: Self.ticketLifetime)
         try await insert(
-            .ticket,
-            [
+            into: .ticket,
+            values: [
                 Data(digestOf: secret), ticket.purpose.rawValue, ticket.subject, ticket.target, expires.stored,
                 expires.stored, ticket.provider,
             ],
@@ -139,14 +142,14 @@ extension Store {
 
     /// Returns a ticket without consuming it.
     func ticket(_ secret: String, for purpose: Ticket.Purpose, at now: Timestamp) async throws -> Ticket? {
-        try await row("SELECT * \(Self.valid)", [Data(digestOf: secret), purpose.rawValue, now.stored])
+        try await row("SELECT * \(Self.valid)", arguments: [Data(digestOf: secret), purpose.rawValue, now.stored])
     }
 
     /// Consumes a ticket and returns it.
-    func take(_ secret: String, for purpose: Ticket.Purpose, at now: Timestamp) async throws -> Ticket? {
+    func consumeTicket(_ secret: String, for purpose: Ticket.Purpose, at now: Timestamp) async throws -> Ticket? {
         try await write { database in
             let arguments: StatementArguments = [Data(digestOf: secret), purpose.rawValue, now.stored]
-            let found: [Ticket] = try database.rows("SELECT * \(Self.valid)", arguments)
+            let found: [Ticket] = try database.rows("SELECT * \(Self.valid)", arguments: arguments)
             try database.execute(sql: "DELETE \(Self.valid)", arguments: arguments)
             return found.first
         }

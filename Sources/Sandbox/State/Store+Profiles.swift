@@ -26,8 +26,8 @@ extension Store {
     func add(_ profile: StoredProfile, at now: Timestamp) async throws {
         try await write { database in
             try database.insert(
-                .profile,
-                [
+                into: .profile,
+                values: [
                     profile.device, profile.requestor, profile.provider, profile.user, profile.kind.rawValue,
                     profile.issued.stored, profile.expires.stored, profile.session, profile.device.fingerprint,
                     profile.expires.forgettable,
@@ -46,7 +46,7 @@ extension Store {
     func profiles(of device: Device, requestor: String) async throws -> [StoredProfile] {
         try await rows(
             "SELECT * FROM profile WHERE device = ? AND requestor = ? ORDER BY rowid DESC",
-            [device, requestor]
+            arguments: [device, requestor]
         )
     }
 
@@ -54,7 +54,7 @@ extension Store {
     func profile(of token: LongLivedToken) async throws -> StoredProfile? {
         try await row(
             "SELECT * FROM profile WHERE fingerprint = ? AND requestor = ? AND mvpd = ?",
-            [token.fingerprint, token.requestor, token.provider]
+            arguments: [token.fingerprint, token.requestor, token.provider]
         )
     }
 
@@ -65,7 +65,7 @@ extension Store {
         try await write { database in
             let condition = "WHERE device = ?1 AND requestor = ?2 AND (?3 IS NULL OR mvpd = ?3)"
             let arguments: StatementArguments = [device, requestor, provider]
-            let removed: [StoredProfile] = try database.rows("SELECT * FROM profile \(condition)", arguments)
+            let removed: [StoredProfile] = try database.rows("SELECT * FROM profile \(condition)", arguments: arguments)
             for table in ["profile", "authorization"] {
                 try database.execute(sql: "DELETE FROM \(table) \(condition)", arguments: arguments)
             }
@@ -77,7 +77,7 @@ extension Store {
     func expireProfiles(at now: Timestamp) async throws {
         try await change(
             "UPDATE profile SET expires = ?1, forgettable = ?2 WHERE expires > ?1",
-            [now.stored, now.forgettable]
+            arguments: [now.stored, now.forgettable]
         )
     }
 }

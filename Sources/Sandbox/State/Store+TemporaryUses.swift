@@ -43,7 +43,7 @@ extension Store {
                 let values: [any DatabaseValueConvertible] = [
                     identity, requestor, provider, resource, started.stored, forgettable,
                 ]
-                try database.insert(.temporaryUse, values, at: now)
+                try database.insert(into: .temporaryUse, values: values, at: now)
             }
             return started
         }

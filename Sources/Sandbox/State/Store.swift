@@ -44,7 +44,7 @@ final class Store: Sendable {
 
     /// Runs a statement and returns the number of rows that it changes.
     @discardableResult
-    func change(_ sql: String, _ arguments: StatementArguments) async throws -> Int {
+    func change(_ sql: String, arguments: StatementArguments) async throws -> Int {
         try await database.write { database in
             try database.execute(sql: sql, arguments: arguments)
             return database.changesCount
@@ -52,19 +52,19 @@ final class Store: Sendable {
     }
 
     /// Adds a row with values in the order of the columns.
-    func insert(_ table: Schema.Table, _ values: [(any DatabaseValueConvertible)?], at now: Timestamp) async throws {
+    func insert(into table: Schema.Table, values: [(any DatabaseValueConvertible)?], at now: Timestamp) async throws {
         let (arguments, count) = (StatementArguments(values), values.count)
-        try await database.write { try $0.insert(table, arguments, count, at: now) }
+        try await database.write { try $0.insert(into: table, values: arguments, count: count, at: now) }
     }
 
     /// Returns the rows that a query finds.
-    func rows<Value: StoredRow>(_ sql: String, _ arguments: StatementArguments) async throws -> [Value] {
-        try await database.read { try $0.rows(sql, arguments) }
+    func rows<Value: StoredRow>(_ sql: String, arguments: StatementArguments) async throws -> [Value] {
+        try await database.read { try $0.rows(sql, arguments: arguments) }
     }
 
     /// Returns the first row that a query finds.
-    func row<Value: StoredRow>(_ sql: String, _ arguments: StatementArguments) async throws -> Value? {
-        let found: [Value] = try await rows(sql, arguments)
+    func row<Value: StoredRow>(_ sql: String, arguments: StatementArguments) async throws -> Value? {
+        let found: [Value] = try await rows(sql, arguments: arguments)
         return found.first
     }
 }
@@ -75,20 +75,20 @@ protocol StoredRow: Sendable {
 }
 
 extension Database {
-    func rows<Value: StoredRow>(_ sql: String, _ arguments: StatementArguments) throws -> [Value] {
+    func rows<Value: StoredRow>(_ sql: String, arguments: StatementArguments) throws -> [Value] {
         try Row.fetchAll(self, sql: sql, arguments: arguments).map(Value.init)
     }
 
     /// Adds a row, after deleting the rows of the table that may be forgotten. A profile and an authorization replace those
     /// with the same key; other keys are random.
-    func insert(_ table: Schema.Table, _ values: [(any DatabaseValueConvertible)?], at now: Timestamp) throws {
-        try insert(table, StatementArguments(values), values.count, at: now)
+    func insert(into table: Schema.Table, values: [(any DatabaseValueConvertible)?], at now: Timestamp) throws {
+        try insert(into: table, values: StatementArguments(values), count: values.count, at: now)
     }
 
     fileprivate func insert(
-        _ table: Schema.Table,
-        _ values: StatementArguments,
-        _ count: Int,
+        into table: Schema.Table,
+        values: StatementArguments,
+        count: Int,
         at now: Timestamp
     ) throws {
         let name = table.rawValue

@@ -13,9 +13,21 @@ internal import XML
 extension SandboxCore {
     var registrationCodeEndpoints: [Endpoint] {
         [
-            Endpoint(.post, "/reggie/v1/:requestor/regcode", .regcode, .v1, create),
-            Endpoint(.get, "/reggie/v1/:requestor/regcode/:code", .regcode, .v1, show),
-            Endpoint(.delete, "/reggie/v1/:requestor/regcode/:code", .regcode, .v1, remove),
+            Endpoint(.post, path: "/reggie/v1/:requestor/regcode", operation: .regcode, dialect: .v1, answer: create),
+            Endpoint(
+                .get,
+                path: "/reggie/v1/:requestor/regcode/:code",
+                operation: .regcode,
+                dialect: .v1,
+                answer: show
+            ),
+            Endpoint(
+                .delete,
+                path: "/reggie/v1/:requestor/regcode/:code",
+                operation: .regcode,
+                dialect: .v1,
+                answer: remove
+            ),
         ]
     }
 
@@ -23,15 +35,19 @@ extension SandboxCore {
         let (requestor, client) = try await authorized(call)
         guard let device = call.deviceName else {
             if call.namesDevice { throw EndpointError.v1(.invalidDeviceID) }
-            throw EndpointError(400, "Required 'deviceId' is not present")
+            throw EndpointError(400, message: "Required 'deviceId' is not present")
         }
         let provider = call.parameter("mvpd", "mso_id")
-        if let provider { _ = try self.provider(provider, of: requestor, call) }
+        if let provider { _ = try self.provider(provider, of: requestor, in: call) }
         guard let seconds = Int64(call.parameter("ttl") ?? "1800"), 1...36_000 ~= seconds else {
-            throw EndpointError(400, "'ttl' must be from 1 to 36000 seconds")
+            throw EndpointError(400, message: "'ttl' must be from 1 to 36000 seconds")
         }
-        let refusal = EndpointError(400, "'redirect_url' is not registered for this application")
-        let redirect = try call.redirect(call.parameter("redirect_url"), client.redirectURIs, or: refusal)
+        let refusal = EndpointError(400, message: "'redirect_url' is not registered for this application")
+        let redirect = try call.redirect(
+            to: call.parameter("redirect_url"),
+            registered: client.redirectURIs,
+            or: refusal
+        )
         let session = LoginSession(
             requestor: requestor.id,
             device: Device(device),
@@ -42,30 +58,36 @@ extension SandboxCore {
             expires: call.now.advanced(byMilliseconds: seconds * 1000)
         )
         try await store.add(session, at: call.now)
-        return try answer(session, call, device: device, status: .created, isJSON: call.wantsJSON(default: true))
+        return try reply(
+            with: session,
+            to: call,
+            device: device,
+            status: .created,
+            isJSON: call.wantsJSON(default: true)
+        )
     }
 
     private func show(_ call: EndpointRequest) async throws -> Response {
         let (requestor, _) = try await authorized(call)
         guard let session = try await store.session(call.segment("code"), of: requestor.id, at: call.now) else {
-            throw EndpointError(404, "Not found")
+            throw EndpointError(404, message: "Not found")
         }
         // Only the device itself gets its identifier back. Others get the fingerprint.
         let device = session.device.fingerprint
-        return try answer(session, call, device: device, status: .ok, isJSON: call.wantsJSON(default: false))
+        return try reply(with: session, to: call, device: device, status: .ok, isJSON: call.wantsJSON(default: false))
     }
 
     private func remove(_ call: EndpointRequest) async throws -> Response {
         let (requestor, _) = try await authorized(call)
         guard try await store.removeSession(call.segment("code"), of: requestor.id) else {
-            throw EndpointError(404, "Not found")
+            throw EndpointError(404, message: "Not found")
         }
         return .empty(.noContent)
     }
 
-    private func answer(
-        _ session: LoginSession,
-        _ call: EndpointRequest,
+    private func reply(
+        with session: LoginSession,
+        to call: EndpointRequest,
         device: String,
         status: HTTPResponse.Status,
         isJSON: Bool

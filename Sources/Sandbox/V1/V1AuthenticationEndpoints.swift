@@ -11,14 +11,38 @@ internal import Platform
 extension SandboxCore {
     var v1AuthenticationEndpoints: [Endpoint] {
         [
-            Endpoint(.get, "/api/v1/config/:requestor", .configuration, .v1, showConfiguration),
-            Endpoint(.get, "/adobe-services/config/:requestor", .configuration, .v1, showConfiguration),
-            Endpoint(.get, "/api/v1/checkauthn", .profiles, .v1, check),
-            Endpoint(.get, "/api/v1/checkauthn/:code", .profiles, .v1, checkByCode),
-            Endpoint(.get, "/api/v1/tokens/authn", .profiles, .v1, authentication),
-            Endpoint(.get, "/api/v1/tokens/usermetadata", .userMetadata, .v1, userMetadata),
-            Endpoint(.delete, "/api/v1/logout", .logout, .v1, logout),
-            Endpoint(.post, "/api/v1/authenticate/freepreview", .authenticate, .v1, freePreview),
+            Endpoint(
+                .get,
+                path: "/api/v1/config/:requestor",
+                operation: .configuration,
+                dialect: .v1,
+                answer: showConfiguration
+            ),
+            Endpoint(
+                .get,
+                path: "/adobe-services/config/:requestor",
+                operation: .configuration,
+                dialect: .v1,
+                answer: showConfiguration
+            ),
+            Endpoint(.get, path: "/api/v1/checkauthn", operation: .profiles, dialect: .v1, answer: check),
+            Endpoint(.get, path: "/api/v1/checkauthn/:code", operation: .profiles, dialect: .v1, answer: checkByCode),
+            Endpoint(.get, path: "/api/v1/tokens/authn", operation: .profiles, dialect: .v1, answer: authentication),
+            Endpoint(
+                .get,
+                path: "/api/v1/tokens/usermetadata",
+                operation: .userMetadata,
+                dialect: .v1,
+                answer: userMetadata
+            ),
+            Endpoint(.delete, path: "/api/v1/logout", operation: .logout, dialect: .v1, answer: logout),
+            Endpoint(
+                .post,
+                path: "/api/v1/authenticate/freepreview",
+                operation: .authenticate,
+                dialect: .v1,
+                answer: freePreview
+            ),
         ]
     }
 
@@ -29,13 +53,15 @@ extension SandboxCore {
             id = String(id.dropLast(suffix.count))
             wantsJSON = isJSON
         }
-        guard let requestor = configuration.requestor(id) else { throw EndpointError.v1(.invalidRequestor, 404) }
+        guard let requestor = configuration.requestor(id) else {
+            throw EndpointError.v1(.invalidRequestor, httpStatus: 404)
+        }
         let description = configuration.description(of: requestor, at: call.origin)
         return wantsJSON ? try .json(description) : .xml(try description.xml)
     }
 
     private func check(_ call: EndpointRequest) async throws -> Response {
-        _ = try await Caller(call, self).viewer(missing: 403, expired: 403)
+        _ = try await Caller(of: call, in: self).viewer(missing: 403, expired: 403)
         return .empty(.ok)
     }
 
@@ -43,29 +69,31 @@ extension SandboxCore {
     private func checkByCode(_ call: EndpointRequest) async throws -> Response {
         let (requestor, _) = try await authorized(call)
         guard let session = try await store.session(call.segment("code"), of: requestor.id, at: call.now) else {
-            throw EndpointError.v1(.authenticationSessionMissing, 404)
+            throw EndpointError.v1(.authenticationSessionMissing, httpStatus: 404)
         }
         let profiles = try await profiles(of: session.device, requestor: requestor, at: call.now)
         guard session.state == .done, let profile = profiles.first(where: { $0.provider == session.provider }) else {
-            throw EndpointError.v1(.authenticationSessionMissing, 403)
+            throw EndpointError.v1(.authenticationSessionMissing, httpStatus: 403)
         }
-        guard !profile.isExpired(at: call.now) else { throw EndpointError.v1(.authenticationSessionExpired, 403) }
+        guard !profile.isExpired(at: call.now) else {
+            throw EndpointError.v1(.authenticationSessionExpired, httpStatus: 403)
+        }
         return .empty(.ok)
     }
 
     private func authentication(_ call: EndpointRequest) async throws -> Response {
-        let viewer = try await Caller(call, self).viewer(missing: 404, expired: 410)
+        let viewer = try await Caller(of: call, in: self).viewer(missing: 404, expired: 410)
         let answer = Authentication(
             requestor: viewer.requestor.id,
             mvpd: viewer.provider.id,
-            userID: viewer.shownID,
+            userID: viewer.reportedID,
             expires: viewer.profile.expires
         )
         return try .body(answer, xml: try answer.xml, to: call)
     }
 
     private func userMetadata(_ call: EndpointRequest) async throws -> Response {
-        let viewer = try await Caller(call, self).viewer(missing: 412, expired: 410)
+        let viewer = try await Caller(of: call, in: self).viewer(missing: 412, expired: 410)
         let metadata = try ViewerMetadata(viewer)
         return try .json(
             UserMetadata(updated: viewer.profile.issued, encrypted: metadata.encrypted, data: metadata.values)
@@ -93,7 +121,7 @@ extension SandboxCore {
 
     /// Starts temporary access, which needs no login.
     private func freePreview(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await Caller(call, self)
+        let caller = try await Caller(of: call, in: self)
         let provider = try caller.provider(call.parameter("mso_id", "mvpd"))
         guard let access = provider.temporaryAccess else { throw EndpointError.v1(.unknownIntegration) }
         guard let identity = caller.temporaryIdentity(provider) else {
@@ -108,7 +136,13 @@ extension SandboxCore {
         }
         // The profile is valid until the access is first used. From then on the duration of the access limits it.
         let lifetime = max(provider.authenticationLifetime, access.duration)
-        let profile = caller.profile(provider, .temporary, from: call.now, lifetime, session: identity)
+        let profile = caller.profile(
+            at: provider,
+            kind: .temporary,
+            from: call.now,
+            lifetime: lifetime,
+            session: identity
+        )
         try await store.add(profile, at: call.now)
         return .empty(.noContent)
     }
@@ -157,8 +191,8 @@ extension Caller {
     func viewer(missing: Int, expired: Int) async throws -> Viewer {
         switch try await state() {
         case .authenticated(let viewer): return viewer
-        case .expired: throw EndpointError.v1(.authenticationSessionExpired, expired)
-        case .missing: throw EndpointError.v1(.authenticationSessionMissing, missing)
+        case .expired: throw EndpointError.v1(.authenticationSessionExpired, httpStatus: expired)
+        case .missing: throw EndpointError.v1(.authenticationSessionMissing, httpStatus: missing)
         case .unknown: throw EndpointError.v1(.identityNotRecognizedByMVPD)
         }
     }

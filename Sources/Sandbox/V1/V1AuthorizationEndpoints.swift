@@ -9,17 +9,29 @@ internal import Hummingbird
 extension SandboxCore {
     var v1AuthorizationEndpoints: [Endpoint] {
         [
-            Endpoint(.get, "/api/v1/preauthorize", .preauthorize, .v1Preauthorization, preauthorize),
-            Endpoint(.post, "/api/v1/preauthorize", .preauthorize, .v1Preauthorization, preauthorize),
-            Endpoint(.get, "/api/v1/authorize", .authorize, .v1, authorize),
-            Endpoint(.get, "/api/v1/tokens/authz", .authorize, .v1, authorization),
-            Endpoint(.get, "/api/v1/tokens/media", .mediaToken, .v1, mediaToken),
-            Endpoint(.get, "/api/v1/mediatoken", .mediaToken, .v1, mediaToken),
+            Endpoint(
+                .get,
+                path: "/api/v1/preauthorize",
+                operation: .preauthorize,
+                dialect: .v1Preauthorization,
+                answer: preauthorize
+            ),
+            Endpoint(
+                .post,
+                path: "/api/v1/preauthorize",
+                operation: .preauthorize,
+                dialect: .v1Preauthorization,
+                answer: preauthorize
+            ),
+            Endpoint(.get, path: "/api/v1/authorize", operation: .authorize, dialect: .v1, answer: authorize),
+            Endpoint(.get, path: "/api/v1/tokens/authz", operation: .authorize, dialect: .v1, answer: authorization),
+            Endpoint(.get, path: "/api/v1/tokens/media", operation: .mediaToken, dialect: .v1, answer: mediaToken),
+            Endpoint(.get, path: "/api/v1/mediatoken", operation: .mediaToken, dialect: .v1, answer: mediaToken),
         ]
     }
 
     private func preauthorize(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await Caller(call, self)
+        let caller = try await Caller(of: call, in: self)
         let texts = call.resourceList
         guard !texts.isEmpty else { throw EndpointError.v1(.missingResource) }
         guard texts.count <= caller.requestor.maximumPreauthorizedResources else {
@@ -34,7 +46,7 @@ extension SandboxCore {
         }
         let verdicts = try await AuthorizationRules(core: self, viewer: viewer, call: call).preauthorize(texts)
         let decisions = zip(texts, verdicts).map { text, verdict in
-            let denial = verdict.v1Denial?.told(to: call)
+            let denial = verdict.v1Denial?.reported(to: call)
             let error = caller.requestor.explainsDenials ? denial : nil
             return PreauthorizeResponse.Decision(id: text, isAuthorized: denial == nil, error: error)
         }
@@ -45,7 +57,7 @@ extension SandboxCore {
     }
 
     private func authorize(_ call: EndpointRequest) async throws -> Response {
-        let viewer = try await Caller(call, self).viewer(missing: 412, expired: 412)
+        let viewer = try await Caller(of: call, in: self).viewer(missing: 412, expired: 412)
         guard let text = call.parameter("resource", "resource_id") else { throw EndpointError.v1(.missingResource) }
         let rules = AuthorizationRules(core: self, viewer: viewer, call: call)
         let (verdict, authorization, _) = try await rules.authorize(text)
@@ -54,17 +66,17 @@ extension SandboxCore {
             refusal.status = verdict.v1Denial ?? refusal.status
             throw refusal
         }
-        return try answer(authorization, viewer, call)
+        return try reply(with: authorization, for: viewer, to: call)
     }
 
     private func authorization(_ call: EndpointRequest) async throws -> Response {
         let (viewer, authorization) = try await stored(call, missing: 404, expired: 410)
-        return try answer(authorization, viewer, call)
+        return try reply(with: authorization, for: viewer, to: call)
     }
 
     private func mediaToken(_ call: EndpointRequest) async throws -> Response {
         let (viewer, authorization) = try await stored(call, missing: 403, expired: 403)
-        let token = try issuer.issue(self, viewer, resource: authorization.resource, at: call.now)
+        let token = try issuer.issue(in: self, for: viewer, resource: authorization.resource, at: call.now)
         return try .body(token, xml: try token.xml, to: call)
     }
 
@@ -76,12 +88,12 @@ extension SandboxCore {
         missing: Int,
         expired: Int
     ) async throws -> (Viewer, StoredAuthorization) {
-        let viewer = try await Caller(call, self).viewer(missing: 412, expired: 412)
+        let viewer = try await Caller(of: call, in: self).viewer(missing: 412, expired: 412)
         guard let text = call.parameter("resource", "resource_id") else {
-            throw EndpointError.v1(.missingResource, 412)
+            throw EndpointError.v1(.missingResource, httpStatus: 412)
         }
         guard let authorization = try await store.authorization(of: viewer.profile, resource: text) else {
-            throw EndpointError.v1(.authorizationNotFound, missing)
+            throw EndpointError.v1(.authorizationNotFound, httpStatus: missing)
         }
         guard authorization.expires > call.now else {
             var refusal = EndpointError.v1(.authorizationExpired)
@@ -91,10 +103,10 @@ extension SandboxCore {
         return (viewer, authorization)
     }
 
-    private func answer(
-        _ authorization: StoredAuthorization,
-        _ viewer: Viewer,
-        _ call: EndpointRequest
+    private func reply(
+        with authorization: StoredAuthorization,
+        for viewer: Viewer,
+        to call: EndpointRequest
     ) throws -> Response {
         let answer = Authorization(
             requestor: viewer.requestor.id,

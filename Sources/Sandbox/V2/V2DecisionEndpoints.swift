@@ -10,18 +10,30 @@ internal import MediaResources
 extension SandboxCore {
     var v2DecisionEndpoints: [Endpoint] {
         [
-            Endpoint(.post, "/api/v2/:provider/decisions/preauthorize/:mvpd", .preauthorize, .v2, preauthorize),
-            Endpoint(.post, "/api/v2/:provider/decisions/authorize/:mvpd", .authorize, .v2, authorize),
+            Endpoint(
+                .post,
+                path: "/api/v2/:provider/decisions/preauthorize/:mvpd",
+                operation: .preauthorize,
+                dialect: .v2,
+                answer: preauthorize
+            ),
+            Endpoint(
+                .post,
+                path: "/api/v2/:provider/decisions/authorize/:mvpd",
+                operation: .authorize,
+                dialect: .v2,
+                answer: authorize
+            ),
         ]
     }
 
     private func preauthorize(_ call: EndpointRequest) async throws -> Response {
         let (caller, texts, login) = try await read(call, atMost: \.maximumPreauthorizedResources)
-        var decisions = texts.map { AuthorizationDecision($0, login, call) }
+        var decisions = texts.map { AuthorizationDecision(resource: $0, login: login, call: call) }
         if let viewer = login.viewer {
             let verdicts = try await AuthorizationRules(core: self, viewer: viewer, call: call).preauthorize(texts)
             for (index, verdict) in verdicts.enumerated() {
-                decisions[index].apply(verdict, call, denied: .preauthorizationDeniedByMVPD)
+                decisions[index].apply(verdict, for: call, denied: .preauthorizationDeniedByMVPD)
             }
         }
         if !caller.requestor.explainsDenials {
@@ -32,11 +44,11 @@ extension SandboxCore {
 
     private func authorize(_ call: EndpointRequest) async throws -> Response {
         let (_, texts, login) = try await read(call) { _ in 1 }
-        var decision = AuthorizationDecision(texts[0], login, call)
+        var decision = AuthorizationDecision(resource: texts[0], login: login, call: call)
         if let viewer = login.viewer {
             let rules = AuthorizationRules(core: self, viewer: viewer, call: call)
             let (verdict, authorization, token) = try await rules.authorize(texts[0])
-            decision.apply(verdict, call, denied: .authorizationDeniedByMVPD)
+            decision.apply(verdict, for: call, denied: .authorizationDeniedByMVPD)
             if let authorization {
                 (decision.notBefore, decision.notAfter) = (authorization.issued, authorization.expires)
                 decision.token = token
@@ -50,7 +62,7 @@ extension SandboxCore {
         _ call: EndpointRequest,
         atMost maximum: (Requestor) -> Int
     ) async throws -> (Caller, [String], Caller.Login) {
-        let caller = try await Caller(call, self)
+        let caller = try await Caller(of: call, in: self)
         let provider = try caller.provider(call.segment("mvpd"))
         let texts = try call.resourcesOfBody()
         guard texts.count <= maximum(caller.requestor) else { throw EndpointError.v2(.tooManyResources) }
@@ -86,14 +98,14 @@ extension Caller {
 
 extension AuthorizationDecision {
     /// Creates a denial, with the reason if there is no viewer.
-    fileprivate init(_ resource: String, _ login: Caller.Login, _ call: EndpointRequest) {
+    fileprivate init(resource: String, login: Caller.Login, call: EndpointRequest) {
         self.init(
             resource: resource,
             serviceProvider: call.segment("provider"),
             mvpd: call.segment("mvpd"),
             source: login.source,
             isAuthorized: false,
-            error: login.refusal.map { Status.documented($0, by: .v2).told(to: call) }
+            error: login.refusal.map { Status.documented($0, by: .v2).reported(to: call) }
         )
     }
 
@@ -102,15 +114,15 @@ extension AuthorizationDecision {
     /// - Parameter denied: The code of a denial by the provider.
     fileprivate mutating func apply(
         _ verdict: AuthorizationRules.Verdict,
-        _ call: EndpointRequest,
+        for call: EndpointRequest,
         denied: StatusCode
     ) {
         switch verdict {
         case .permit(let source, _): (self.source, isAuthorized) = (source, true)
         case .deny(let source, let code, let details):
             self.source = source
-            let told = code == .authorizationDeniedByMVPD ? denied : code
-            error = Status.documented(told, by: .v2, details: details).told(to: call)
+            let reported = code == .authorizationDeniedByMVPD ? denied : code
+            error = Status.documented(reported, by: .v2, details: details).reported(to: call)
         }
     }
 }

@@ -10,23 +10,29 @@ internal import Platform
 extension SandboxCore {
     var v2ProfileEndpoints: [Endpoint] {
         [
-            Endpoint(.get, "/api/v2/:provider/profiles", .profiles, .v2, list),
-            Endpoint(.get, "/api/v2/:provider/profiles/:mvpd", .profiles, .v2, one),
-            Endpoint(.get, "/api/v2/:provider/profiles/code/:code", .profiles, .v2, byCode),
-            Endpoint(.get, "/api/v2/:provider/logout/:mvpd", .logout, .v2, logout),
+            Endpoint(.get, path: "/api/v2/:provider/profiles", operation: .profiles, dialect: .v2, answer: list),
+            Endpoint(.get, path: "/api/v2/:provider/profiles/:mvpd", operation: .profiles, dialect: .v2, answer: one),
+            Endpoint(
+                .get,
+                path: "/api/v2/:provider/profiles/code/:code",
+                operation: .profiles,
+                dialect: .v2,
+                answer: byCode
+            ),
+            Endpoint(.get, path: "/api/v2/:provider/logout/:mvpd", operation: .logout, dialect: .v2, answer: logout),
             // This is the path in the documentation's samples.
-            Endpoint(.get, "/api/v2/logout/:provider/:mvpd", .logout, .v2, logout),
+            Endpoint(.get, path: "/api/v2/logout/:provider/:mvpd", operation: .logout, dialect: .v2, answer: logout),
         ]
     }
 
     private func list(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await Caller(call, self)
+        let caller = try await Caller(of: call, in: self)
         let stored = try await profiles(of: caller.device, requestor: caller.requestor, at: call.now)
         return try .json(profileBody(stored, at: call.now))
     }
 
     private func one(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await Caller(call, self)
+        let caller = try await Caller(of: call, in: self)
         let (viewer, _, refusal) = try await caller.login(caller.provider(call.segment("mvpd")))
         if let refusal, refusal == .invalidHeaderIdentityForTemporaryAccess { throw EndpointError.v2(refusal) }
         if let viewer, viewer.profile.isExpired(at: call.now) {
@@ -37,7 +43,7 @@ extension SandboxCore {
 
     /// Returns the profile of a finished session, to the device that began it and to the second screen.
     private func byCode(_ call: EndpointRequest) async throws -> Response {
-        let requestor = try await Caller(call, self).requestor.id
+        let requestor = try await Caller(of: call, in: self).requestor.id
         guard let session = try await store.session(call.segment("code"), of: requestor, at: call.now) else {
             throw EndpointError.v2(.invalidParameterCode)
         }
@@ -63,16 +69,20 @@ extension SandboxCore {
     }
 
     private func logout(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await Caller(call, self)
+        let caller = try await Caller(of: call, in: self)
         let provider = try caller.provider(call.segment("mvpd"))
         let url = call.parameter("redirectUrl") ?? ""
-        let redirect = try call.redirect(url, caller.client.redirectURIs, or: .v2(.invalidParameterRedirectURL))
+        let redirect = try call.redirect(
+            to: url,
+            registered: caller.client.redirectURIs,
+            or: .v2(.invalidParameterRedirectURL)
+        )
         let removed = try await store.removeProfiles(
             of: caller.device,
             requestor: caller.requestor.id,
             provider: provider.id
         ).first.flatMap { $0.isExpired(at: call.now) ? nil : $0 }
-        let isFree = provider.temporaryAccess != nil || degradation(caller.requestor, provider) == .authNAll
+        let isFree = provider.temporaryAccess != nil || degradation(of: caller.requestor, at: provider) == .authNAll
         var logout = Logouts.Logout(actionName: "complete", actionType: "none", mvpd: provider.id)
         if isFree {
             // There is no login to end.
@@ -83,7 +93,7 @@ extension SandboxCore {
             (logout.actionName, logout.actionType) = ("partner_logout", "partner_interactive")
         } else if provider.logsOutInBrowser {
             (logout.actionName, logout.actionType) = ("logout", "interactive")
-            logout.url = try await logoutURL(provider, caller.requestor.id, redirect: redirect ?? "", call)
+            logout.url = try await logoutURL(of: provider, for: caller.requestor.id, redirect: redirect ?? "", in: call)
         }
         return try .json(Logouts(logouts: [provider.id: logout]))
     }

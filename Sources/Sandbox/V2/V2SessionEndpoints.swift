@@ -15,13 +15,31 @@ extension SandboxCore {
 
     var v2SessionEndpoints: [Endpoint] {
         [
-            Endpoint(.get, "/api/v2/:provider/configuration", .configuration, .v2, showConfiguration),
-            Endpoint(.post, "/api/v2/:provider/sessions", .sessions, .v2, create),
-            Endpoint(.post, "/api/v2/:provider/sessions/:code", .sessions, .v2, resume),
-            Endpoint(.get, "/api/v2/:provider/sessions/:code", .sessions, .v2, show),
+            Endpoint(
+                .get,
+                path: "/api/v2/:provider/configuration",
+                operation: .configuration,
+                dialect: .v2,
+                answer: showConfiguration
+            ),
+            Endpoint(.post, path: "/api/v2/:provider/sessions", operation: .sessions, dialect: .v2, answer: create),
+            Endpoint(
+                .post,
+                path: "/api/v2/:provider/sessions/:code",
+                operation: .sessions,
+                dialect: .v2,
+                answer: resume
+            ),
+            Endpoint(.get, path: "/api/v2/:provider/sessions/:code", operation: .sessions, dialect: .v2, answer: show),
             // These are the paths in the documentation's samples.
-            Endpoint(.post, "/api/v2/sessions/:provider/:code", .sessions, .v2, resume),
-            Endpoint(.get, "/api/v2/sessions/:provider/:code", .sessions, .v2, show),
+            Endpoint(
+                .post,
+                path: "/api/v2/sessions/:provider/:code",
+                operation: .sessions,
+                dialect: .v2,
+                answer: resume
+            ),
+            Endpoint(.get, path: "/api/v2/sessions/:provider/:code", operation: .sessions, dialect: .v2, answer: show),
         ]
     }
 
@@ -48,7 +66,7 @@ extension SandboxCore {
     ///
     /// - Parameter reason: The reason for a regular login if another kind was requested.
     func beginSession(_ call: EndpointRequest, reason: String) async throws -> Response {
-        let caller = try await Caller(call, self)
+        let caller = try await Caller(of: call, in: self)
         var session = LoginSession(
             requestor: caller.requestor.id,
             device: caller.device,
@@ -56,24 +74,24 @@ extension SandboxCore {
             created: call.now,
             expires: call.now.advanced(byMilliseconds: Self.lifetime)
         )
-        try complete(&session, caller, registered: caller.client.redirectURIs)
-        if let answer = try await direct(session, caller) { return try .json(answer) }
+        try complete(&session, from: caller, registered: caller.client.redirectURIs)
+        if let answer = try await direct(session, for: caller) { return try .json(answer) }
         try await store.add(session, at: call.now)
-        return try .json(Self.answer(session, reason: reason))
+        return try .json(Self.authenticationSession(for: session, reason: reason))
     }
 
     /// Adds missing parameters to a session, from the same device or, with the code, from another.
     private func resume(_ call: EndpointRequest) async throws -> Response {
-        let caller = try await Caller(call, self)
-        var session = try await open(call, caller)
+        let caller = try await Caller(of: call, in: self)
+        var session = try await open(in: call, by: caller)
         let client = try await session.client.asyncFlatMap { try await store.client($0) }
-        try complete(&session, caller, registered: client?.redirectURIs ?? [])
+        try complete(&session, from: caller, registered: client?.redirectURIs ?? [])
         guard try await store.update(session) else { throw EndpointError.v2(.invalidAuthenticationSession) }
-        return try .json(Self.answer(session))
+        return try .json(Self.authenticationSession(for: session))
     }
 
     private func show(_ call: EndpointRequest) async throws -> Response {
-        let session = try await open(call, Caller(call, self))
+        let session = try await open(in: call, by: Caller(of: call, in: self))
         let existing = [
             ("mvpd", session.provider), ("domainName", session.domain), ("redirectUrl", session.redirect),
             ("serviceProvider", session.requestor),
@@ -87,7 +105,7 @@ extension SandboxCore {
         return .json(.object(members))
     }
 
-    private func open(_ call: EndpointRequest, _ caller: Caller) async throws -> LoginSession {
+    private func open(in call: EndpointRequest, by caller: Caller) async throws -> LoginSession {
         let code = call.segment("code")
         guard let session = try await store.session(code, of: caller.requestor.id, at: call.now),
             session.state == .open
@@ -97,7 +115,7 @@ extension SandboxCore {
 
     /// Copies the parameters of a request to a session. Parameters that are already set stay, so that a second screen cannot
     /// redirect the viewer.
-    private func complete(_ session: inout LoginSession, _ caller: Caller, registered: [String]) throws {
+    private func complete(_ session: inout LoginSession, from caller: Caller, registered: [String]) throws {
         let call = caller.call
         if let id = call.parameter("mvpd") {
             let provider = try caller.provider(id)
@@ -108,17 +126,17 @@ extension SandboxCore {
         }
         session.domain = session.domain ?? call.parameter("domainName", "domain").map { String($0.prefix(255)) }
         let refusal = EndpointError.v2(.invalidParameterRedirectURL)
-        let redirect = try call.redirect(call.parameter("redirectUrl"), registered, or: refusal)
+        let redirect = try call.redirect(to: call.parameter("redirectUrl"), registered: registered, or: refusal)
         session.redirect = session.redirect ?? redirect
     }
 
     /// Returns the answer if no login is needed; `nil` if one is.
-    private func direct(_ session: LoginSession, _ caller: Caller) async throws -> AuthenticationSession? {
+    private func direct(_ session: LoginSession, for caller: Caller) async throws -> AuthenticationSession? {
         guard let provider = session.provider.flatMap(configuration.provider) else { return nil }
         let reason: String
         if provider.temporaryAccess != nil {
             reason = "temporary"
-        } else if degradation(caller.requestor, provider) == .authNAll {
+        } else if degradation(of: caller.requestor, at: provider) == .authNAll {
             reason = "degraded"
         } else {
             let profiles = try await store.profiles(of: caller.device, requestor: caller.requestor.id)
@@ -139,7 +157,10 @@ extension SandboxCore {
         )
     }
 
-    private static func answer(_ session: LoginSession, reason: String = "none") -> AuthenticationSession {
+    private static func authenticationSession(
+        for session: LoginSession,
+        reason: String = "none"
+    ) -> AuthenticationSession {
         let missing = session.missing
         return AuthenticationSession(
             action: missing.isEmpty ? .authenticate : .resume,

@@ -33,13 +33,15 @@ package struct ApplicationPages: Sendable {
         }
         var files: [File] = []
         for name in names.sorted() {
-            let place = folder + "/" + name
-            guard let type = Self.type(of: name), place.isRegularFile else { continue }
-            guard name != "sandbox.css" else { throw SandboxError("\(place): /sandbox.css is the service's own file") }
+            let filePath = folder + "/" + name
+            guard let type = Self.type(of: name), filePath.isRegularFile else { continue }
+            guard name != "sandbox.css" else {
+                throw SandboxError("\(filePath): /sandbox.css is the service's own file")
+            }
             do throws(FileFault) {
                 let path = name == "index.html" ? "/" : "/" + name
-                files.append(File(path: path, type: type, bytes: try place.bytesOfFile(limit: 1 << 20)))
-            } catch { throw SandboxError("\(place): \(error.reason)") }
+                files.append(File(path: path, type: type, bytes: try filePath.bytesOfFile(limit: 1 << 20)))
+            } catch { throw SandboxError("\(filePath): \(error.reason)") }
         }
         guard files.contains(where: { $0.path == "/" }) else { throw SandboxError("\(folder): has no index.html") }
         self.files = files

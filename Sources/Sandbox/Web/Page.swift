@@ -13,7 +13,7 @@ struct Page: Sendable {
     /// The HTML below the heading.
     let content: HTML
 
-    init(_ title: String, _ content: HTML) {
+    init(_ title: String, content: HTML) {
         self.title = title
         self.content = content
     }
@@ -48,7 +48,7 @@ struct Page: Sendable {
             </html>
 
             """
-        return .file([UInt8](page.source.utf8), "text/html;charset=UTF-8", status: status)
+        return .file([UInt8](page.source.utf8), type: "text/html;charset=UTF-8", status: status)
     }
 
     /// Returns a page about an error.
@@ -58,13 +58,13 @@ struct Page: Sendable {
         let link = code.isEmpty ? nil : "<p>Code: <a href=\"/sandbox/errors#\(code)\">\(code)</a></p>" as HTML
         let trace = status.trace.map { "<p>Trace: \($0)</p>" as HTML }
         let message = status.message ?? "The request failed."
-        return Page("The request failed", "<p class=\"error\">\(message)</p>\n\(details, link, trace)")
+        return Page("The request failed", content: "<p class=\"error\">\(message)</p>\n\(details, link, trace)")
     }
 }
 
 extension Response {
     /// Returns a file for browsers, with the headers of pages.
-    static func file(_ bytes: [UInt8], _ type: String, status: HTTPResponse.Status = .ok) -> Response {
-        .bytes(bytes, type, status: status, headers: Page.headers)
+    static func file(_ bytes: [UInt8], type: String, status: HTTPResponse.Status = .ok) -> Response {
+        .bytes(bytes, type: type, status: status, headers: Page.headers)
     }
 }

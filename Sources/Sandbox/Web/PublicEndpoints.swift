@@ -11,16 +11,16 @@ internal import NIOCore
 extension SandboxCore {
     var publicEndpoints: [Endpoint] {
         pages.map { file in
-            Endpoint(.get, file.path, nil, .page) { _ in .file(file.bytes, file.type) }
+            Endpoint(.get, path: file.path, operation: nil, dialect: .page) { _ in .file(file.bytes, type: file.type) }
         } + [
-            Endpoint(.get, "/sandbox.css", nil, .page) { _ in
-                .file(PackageResources.sandbox_css, "text/css;charset=UTF-8")
+            Endpoint(.get, path: "/sandbox.css", operation: nil, dialect: .page) { _ in
+                .file(PackageResources.sandbox_css, type: "text/css;charset=UTF-8")
             },
-            Endpoint(.get, "/sandbox/logos/:mvpd", nil, .page, logo),
-            Endpoint(.get, "/sandbox/demo.json", nil, .plain) { _ in .json(demo) },
-            Endpoint(.get, "/sandbox/errors", nil, .page) { _ in Self.codes.response() },
-            Endpoint(.get, "/sandbox/keys", nil, .plain) { _ in
-                .text(keys.certificate, "application/x-pem-file")
+            Endpoint(.get, path: "/sandbox/logos/:mvpd", operation: nil, dialect: .page, answer: logo),
+            Endpoint(.get, path: "/sandbox/demo.json", operation: nil, dialect: .plain) { _ in .json(demo) },
+            Endpoint(.get, path: "/sandbox/errors", operation: nil, dialect: .page) { _ in Self.codes.response() },
+            Endpoint(.get, path: "/sandbox/keys", operation: nil, dialect: .plain) { _ in
+                .text(keys.certificate, type: "application/x-pem-file")
             },
         ]
     }
@@ -28,9 +28,9 @@ extension SandboxCore {
     /// Returns the logo of a provider that has none of its own.
     private func logo(_ call: EndpointRequest) throws -> Response {
         guard let provider = configuration.providers.first(where: { $0.logoFile == call.segment("mvpd") }) else {
-            throw EndpointError(404, "The provider is unknown.")
+            throw EndpointError(404, message: "The provider is unknown.")
         }
-        return .file([UInt8](provider.logo.source.utf8), "image/svg+xml")
+        return .file([UInt8](provider.logo.source.utf8), type: "image/svg+xml")
     }
 
     /// The content of the demo page. Its own software statement names the one requestor and is not signed.
@@ -70,7 +70,7 @@ extension SandboxCore {
                 \(origins)</dd>
                 """
         }
-        return Page("Error codes", "<dl>\(rows)</dl>")
+        return Page("Error codes", content: "<dl>\(rows)</dl>")
     }()
 }
 

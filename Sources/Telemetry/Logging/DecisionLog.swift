@@ -38,37 +38,37 @@ package struct DecisionLog: DecisionObserver {
         var line: [UInt8] = []
         line.reserveCapacity(640)
         let writer = LineWriter(format: format)
-        writer.begin(event.time, &line)
+        writer.begin(at: event.time, in: &line)
         let subject = event.decision.subject
-        writer.add("trace", event.client.trace.description, &line)
-        writer.add("decision", event.decision.name, &line)
-        writer.add("code", event.decision.codeName, &line)
+        writer.add("trace", value: event.client.trace.description, to: &line)
+        writer.add("decision", value: event.decision.name, to: &line)
+        writer.add("code", value: event.decision.codeName, to: &line)
         switch event.target {
-        case .media(let id): writer.add("media", id, &line)
+        case .media(let id): writer.add("media", value: id, to: &line)
         // The query may contain a token.
-        case .path(let path): writer.add("path", path.loggable, &line)
+        case .path(let path): writer.add("path", value: path.loggable, to: &line)
         }
-        writer.add("entry", subject.entry?.key.text, &line)
-        writer.add("requestor", subject.requestor, &line)
-        writer.add("mvpd", subject.token?.mvpdID, &line)
-        writer.add("resource", subject.resource?.text, &line)
-        writer.add("session", subject.token.map { sessions.text($0.userSessionGUID) }, &line)
-        if let token = subject.token, let code = event.decision.code { writer.add(token, refusedFor: code, &line) }
+        writer.add("entry", value: subject.entry?.key.text, to: &line)
+        writer.add("requestor", value: subject.requestor, to: &line)
+        writer.add("mvpd", value: subject.token?.mvpdID, to: &line)
+        writer.add("resource", value: subject.resource?.text, to: &line)
+        writer.add("session", value: subject.token.map { sessions.text($0.userSessionGUID) }, to: &line)
+        if let token = subject.token, let code = event.decision.code { writer.add(token, refusedFor: code, to: &line) }
         if case .refuse(let refusal) = event.decision, let unknown = refusal.unknownFact {
-            writer.add("fact", unknown.fact.rawValue, &line)
-            writer.add("fact_reason", unknown.reason.rawValue, &line)
+            writer.add("fact", value: unknown.fact.rawValue, to: &line)
+            writer.add("fact_reason", value: unknown.reason.rawValue, to: &line)
         }
         if case .allow(let allowance) = event.decision, let playback = allowance.access?.session {
-            writer.add("playback", playback.hexadecimal, &line)
+            writer.add("playback", value: playback.hexadecimal, to: &line)
         }
         if let fields = event.signingFields {
-            writer.add("s-uri-signing", fields.status, &line)
-            writer.add("s-uri-signing-deny-reason", fields.denyReason, &line)
+            writer.add("s-uri-signing", value: fields.status, to: &line)
+            writer.add("s-uri-signing-deny-reason", value: fields.denyReason, to: &line)
         }
-        writer.add("caller", event.client.caller, &line)
-        writer.add("edge", event.client.edge, &line)
-        writer.add("latency_us", Int64(event.latency.seconds * 1e6), &line)
-        writer.add("hint", event.decision.code?.operatorHint, &line)
+        writer.add("caller", value: event.client.caller, to: &line)
+        writer.add("edge", value: event.client.edge, to: &line)
+        writer.add("latency_us", value: Int64(event.latency.seconds * 1e6), to: &line)
+        writer.add("hint", value: event.decision.code?.operatorHint, to: &line)
         writer.end(&line)
         sink.line { $0 += line }
     }
@@ -115,9 +115,9 @@ extension Decision {
 
 /// Writes a line member by member, which costs less than building a tree of values for every decision.
 private struct LineWriter {
-    package let format: LogFormat
+    let format: LogFormat
 
-    package func begin(_ time: Timestamp, _ line: inout [UInt8]) {
+    func begin(at time: Timestamp, in line: inout [UInt8]) {
         switch format {
         case .json:
             line.append("{\"time\":\"")
@@ -127,10 +127,10 @@ private struct LineWriter {
         }
     }
 
-    package func add(_ name: StaticString, _ text: String?, _ line: inout [UInt8]) {
+    func add(_ name: StaticString, value text: String?, to line: inout [UInt8]) {
         // Text lines omit unknown values.
         if format == .text, text == nil { return }
-        addName(name, &line)
+        addName(name, to: &line)
         switch (format, text) {
         case (.json, let text?): JSON.write(text, to: &line)
         case (.json, nil): line.append("null")
@@ -138,28 +138,28 @@ private struct LineWriter {
         }
     }
 
-    package func add(_ name: StaticString, _ number: Int64, _ line: inout [UInt8]) {
-        addName(name, &line)
+    func add(_ name: StaticString, value number: Int64, to line: inout [UInt8]) {
+        addName(name, to: &line)
         line.append(decimal: number)
     }
 
     /// Adds the claims of an authentic token for which it was refused, beside the line's own requestor, resource and time.
-    package func add(_ token: MediaToken, refusedFor code: DenyCode, _ line: inout [UInt8]) {
+    func add(_ token: MediaToken, refusedFor code: DenyCode, to line: inout [UInt8]) {
         switch code {
-        case .token(.resourceMismatch): add("token_resource", token.resourceID[...].beginning, &line)
-        case .token(.requestorMismatch): add("token_requestor", token.requestorID[...].beginning, &line)
+        case .token(.resourceMismatch): add("token_resource", value: token.resourceID[...].beginning, to: &line)
+        case .token(.requestorMismatch): add("token_requestor", value: token.requestorID[...].beginning, to: &line)
         case .token(.expired), .token(.issuedInFuture):
-            add("issued", token.timeIssued.iso8601, &line)
-            add("expires", token.expires.iso8601, &line)
+            add("issued", value: token.timeIssued.iso8601, to: &line)
+            add("expires", value: token.expires.iso8601, to: &line)
         default: break
         }
     }
 
-    package func end(_ line: inout [UInt8]) {
+    func end(_ line: inout [UInt8]) {
         if format == .json { line.append(UInt8(ascii: "}")) }
     }
 
-    private func addName(_ name: StaticString, _ line: inout [UInt8]) {
+    private func addName(_ name: StaticString, to line: inout [UInt8]) {
         switch format {
         case .json:
             line.append(",\"")

@@ -22,9 +22,9 @@ package final class LogSink: Sendable {
     private static let delay = DispatchTimeInterval.milliseconds(10)
 
     private struct Buffer {
-        package var bytes: [UInt8] = []
-        package var isWriting = false
-        package var dropped = 0
+        var bytes: [UInt8] = []
+        var isWriting = false
+        var dropped = 0
     }
 
     package init(_ descriptor: FileDescriptor) { self.descriptor = descriptor }

@@ -50,10 +50,10 @@ extension Substring {
     /// The beginning of the value behind the first equals sign, or its encoding.
     private var valueStart: Index? {
         let bytes = utf8.span
-        for place in bytes.indices {
-            let isEncoded = bytes.percentEncodedByte(at: place) == UInt8(ascii: "=")
-            guard bytes[place] == UInt8(ascii: "=") || isEncoded else { continue }
-            return utf8.index(startIndex, offsetBy: place + (isEncoded ? 3 : 1))
+        for index in bytes.indices {
+            let isEncoded = bytes.percentEncodedByte(at: index) == UInt8(ascii: "=")
+            guard bytes[index] == UInt8(ascii: "=") || isEncoded else { continue }
+            return utf8.index(startIndex, offsetBy: index + (isEncoded ? 3 : 1))
         }
         return nil
     }

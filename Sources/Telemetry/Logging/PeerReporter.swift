@@ -10,11 +10,11 @@ internal import Synchronization
 /// With a line for every connection, an untrusted peer could fill the disk.
 package final class PeerReporter: Sendable {
     private let logger: Logger
-    private let seen = Mutex<[String: (told: ContinuousClock.Instant, count: Int)]>([:])
+    private let seen = Mutex<[String: (reported: ContinuousClock.Instant, count: Int)]>([:])
 
     package init(logger: Logger) { self.logger = logger }
 
-    package func report(_ reason: PeerRefusal, _ peer: SocketAddress?, listener: String) {
+    package func report(_ reason: PeerRefusal, of peer: SocketAddress?, listener: String) {
         let now = ContinuousClock.now
         let count = seen.withLock { seen -> Int? in
             let key = "\(listener) \(reason.rawValue)"
@@ -22,8 +22,8 @@ package final class PeerReporter: Sendable {
                 seen[key] = (now, 0)
                 return 1
             }
-            guard last.told.duration(to: now) >= .seconds(60) else {
-                seen[key] = (last.told, last.count + 1)
+            guard last.reported.duration(to: now) >= .seconds(60) else {
+                seen[key] = (last.reported, last.count + 1)
                 return nil
             }
             seen[key] = (now, 0)

@@ -23,7 +23,12 @@ package struct RevocationJournal: Sendable {
     ///
     /// - Parameter caller: The name of who revoked; `nil` if the API is open.
     package func noteRevoked(_ revocation: Revocation, by caller: String?) {
-        var facts = metadata(revocation.kind.rawValue, subject(revocation), revocation.storeKey.hexadecimal, caller)
+        var facts = metadata(
+            kind: revocation.kind.rawValue,
+            subject: subject(revocation),
+            id: revocation.storeKey.hexadecimal,
+            caller: caller
+        )
         facts["until"] = "\(revocation.expires.iso8601)"
         logger.notice("revoked", metadata: facts)
     }
@@ -34,11 +39,11 @@ package struct RevocationJournal: Sendable {
     ///   - revocation: The revocation; `nil` if it was named by its id.
     ///   - id: The id: the subject's key in stores, in hexadecimal.
     package func noteLifted(_ revocation: Revocation?, id: String, by caller: String?) {
-        let facts = metadata(revocation?.kind.rawValue, revocation.map(subject), id, caller)
+        let facts = metadata(kind: revocation?.kind.rawValue, subject: revocation.map(subject), id: id, caller: caller)
         logger.notice("revocation lifted", metadata: facts)
     }
 
-    private func metadata(_ kind: String?, _ subject: String?, _ id: String, _ caller: String?) -> Logger.Metadata {
+    private func metadata(kind: String?, subject: String?, id: String, caller: String?) -> Logger.Metadata {
         var facts: Logger.Metadata = ["id": "\(id)", "caller": "\(caller ?? "everyone")"]
         if let kind { facts["kind"] = "\(kind)" }
         if let subject { facts["subject"] = "\(subject)" }

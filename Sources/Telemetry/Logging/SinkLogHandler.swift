@@ -57,13 +57,13 @@ package struct SinkLogHandler: LogHandler {
 /// Formatting of log lines for people.
 enum TextLine {
     /// Returns a value as it is if it is one word, and in quotes otherwise.
-    package static func value(_ text: String) -> String {
+    static func value(_ text: String) -> String {
         let isWord = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
         return isWord ? text : JSON.string(text).line
     }
 
     /// Returns a text, quoted if it has characters that would start another line or move the cursor.
-    package static func printable(_ text: String) -> String {
+    static func printable(_ text: String) -> String {
         text.unicodeScalars.contains(where: \.isLineControl) ? JSON.string(text).line : text
     }
 }

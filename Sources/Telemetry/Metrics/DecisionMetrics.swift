@@ -54,8 +54,8 @@ public struct DecisionMetrics: DecisionObserver {
             switch allowance.reason {
             case .shadow(let code): shadowed[code]?.increment()
             default:
-                guard let place = Self.reasons.firstIndex(of: allowance.reason) else { break }
-                allowed[place].increment()
+                guard let index = Self.reasons.firstIndex(of: allowance.reason) else { break }
+                allowed[index].increment()
             }
             if allowance.reason == .useUnknown { storeErrors.increment() }
         }

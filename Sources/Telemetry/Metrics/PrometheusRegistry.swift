@@ -14,16 +14,16 @@ package final class PrometheusRegistry: MetricsFactory {
     package init() {}
 
     private struct State {
-        package var counters: [Series: PrometheusCounter] = [:]
+        var counters: [Series: PrometheusCounter] = [:]
         var histograms: [Series: PrometheusHistogram] = [:]
     }
 
     /// A metric with its labels.
     struct Series: Hashable, Comparable {
-        package let name: String
-        package let labels: String
+        let name: String
+        let labels: String
 
-        package static func < (left: Series, right: Series) -> Bool {
+        static func < (left: Series, right: Series) -> Bool {
             (left.name, left.labels) < (right.name, right.labels)
         }
     }
@@ -40,14 +40,14 @@ package final class PrometheusRegistry: MetricsFactory {
     }
 
     func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        histogram(label + "_seconds", dimensions)
+        histogram(label + "_seconds", dimensions: dimensions)
     }
 
     func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        histogram(label, dimensions)
+        histogram(label, dimensions: dimensions)
     }
 
-    private func histogram(_ name: String, _ dimensions: [(String, String)]) -> PrometheusHistogram {
+    private func histogram(_ name: String, dimensions: [(String, String)]) -> PrometheusHistogram {
         let series = Series(name: name, labels: Self.labels(dimensions))
         return state.withLock { state in
             let histogram = state.histograms[series] ?? PrometheusHistogram()
@@ -159,11 +159,11 @@ package struct PrometheusGauge {
 final class PrometheusCounter: CounterHandler {
     private let count = Atomic<Int64>(0)
 
-    package var value: Int64 { count.load(ordering: .relaxed) }
+    var value: Int64 { count.load(ordering: .relaxed) }
 
-    package func increment(by amount: Int64) { count.add(amount, ordering: .relaxed) }
+    func increment(by amount: Int64) { count.add(amount, ordering: .relaxed) }
 
-    package func reset() { count.store(0, ordering: .relaxed) }
+    func reset() { count.store(0, ordering: .relaxed) }
 }
 
 /// A histogram of durations, in buckets from 10 µs to 2.5 s.
@@ -176,15 +176,15 @@ final class PrometheusHistogram: TimerHandler, RecorderHandler {
     private let buckets = (0...bounds.count).map { _ in PrometheusCounter() }
     private let sum = Atomic<Int64>(0)
 
-    package func recordNanoseconds(_ duration: Int64) {
-        let place = Self.bounds.firstIndex { duration <= $0 } ?? Self.bounds.count
-        buckets[place].increment(by: 1)
+    func recordNanoseconds(_ duration: Int64) {
+        let index = Self.bounds.firstIndex { duration <= $0 } ?? Self.bounds.count
+        buckets[index].increment(by: 1)
         sum.add(duration, ordering: .relaxed)
     }
 
-    package func record(_ value: Int64) { recordNanoseconds(value) }
+    func record(_ value: Int64) { recordNanoseconds(value) }
 
-    package func record(_ value: Double) { recordNanoseconds(Int64(value)) }
+    func record(_ value: Double) { recordNanoseconds(Int64(value)) }
 
     fileprivate func write(_ series: PrometheusRegistry.Series, to text: inout String) {
         let labels = series.labels.isEmpty ? "" : series.labels + ","

@@ -21,7 +21,7 @@ struct DecisionSpan {
     /// The span as OTLP has it in JSON. Times have the precision of the gate's clock, which is a millisecond; the duration is exact.
     ///
     /// Source: OTLP 1.x, "JSON Protobuf Encoding": ids in hexadecimal, 64-bit integers as strings.
-    package var text: [UInt8] {
+    var text: [UInt8] {
         let (client, start) = (event.client, event.time.millisecondsSince1970 * 1_000_000)
         var members: [JSON.Member] = [
             ("traceId", .string("\(client.trace)")), ("spanId", .string(id.hexadecimal)),
@@ -59,7 +59,7 @@ struct DecisionSpan {
         let store: JSON? = event.storeLatency.map { latency in
             ["key": "playgate.store.duration_us", "value": ["intValue": .string("\(latency.nanoseconds / 1000)")]]
         }
-        return texts.compactMap { name, text in text.map { .attribute(name, $0) } } + [store].compactMap(\.self)
+        return texts.compactMap { name, text in text.map { .attribute(name, text: $0) } } + [store].compactMap(\.self)
     }
 
     private var playback: String? {
@@ -85,7 +85,7 @@ struct DecisionSpan {
 
 extension JSON {
     /// Returns an attribute of OTLP with a text.
-    package static func attribute(_ name: String, _ text: String) -> JSON {
+    package static func attribute(_ name: String, text: String) -> JSON {
         ["key": .string(name), "value": ["stringValue": .string(text)]]
     }
 }

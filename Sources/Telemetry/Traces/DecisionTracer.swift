@@ -23,10 +23,10 @@ package final class DecisionTracer: DecisionObserver {
 
     private struct State {
         /// Spans as they are sent: a decision's own texts would hold on to the head of its request.
-        package var spans: [[UInt8]] = []
+        var spans: [[UInt8]] = []
         /// The present second, and the number of its spans.
-        package var second: Int64 = 0
-        package var count = 0
+        var second: Int64 = 0
+        var count = 0
     }
 
     /// The results of spans.
@@ -72,7 +72,7 @@ package final class DecisionTracer: DecisionObserver {
     }
 
     /// Takes the oldest spans, at most `count`.
-    package func take(_ count: Int) -> [[UInt8]] {
+    package func removeOldest(_ count: Int) -> [[UInt8]] {
         state.withLock { state in
             let taken = Array(state.spans.prefix(count))
             state.spans.removeFirst(taken.count)

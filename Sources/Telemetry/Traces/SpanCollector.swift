@@ -30,7 +30,7 @@ package final class SpanCollector: Sendable {
     package func shutdown() async { try? await client.shutdown() }
 
     /// Sends a batch.
-    package func take(_ body: [UInt8]) async -> Answer {
+    package func send(_ body: [UInt8]) async -> Answer {
         var request = HTTPClientRequest(url: settings.endpoint)
         request.method = .POST
         request.headers = [
@@ -41,13 +41,13 @@ package final class SpanCollector: Sendable {
         do {
             let response = try await client.execute(request, timeout: Self.limit)
             let text = try? await response.body.collect(upTo: Self.largestAnswer)
-            return Answer(status: response.status, response.headers, text ?? ByteBuffer())
+            return Answer(status: response.status, headers: response.headers, body: text ?? ByteBuffer())
         } catch { return .later("\(error)", after: nil) }
     }
 }
 
 extension SpanCollector.Answer {
-    fileprivate init(status: HTTPResponseStatus, _ headers: HTTPHeaders, _ body: ByteBuffer) {
+    fileprivate init(status: HTTPResponseStatus, headers: HTTPHeaders, body: ByteBuffer) {
         switch status.code {
         case 200..<300:
             let partial = try? JSONReader.read(body.readableBytesUInt8Span, limits: Self.limits)["partialSuccess"]

@@ -31,9 +31,9 @@ package actor SpanSender: Service {
 
     /// - Parameter service: The name of the service in each span.
     package init(
-        _ tracer: DecisionTracer,
-        _ counters: DecisionTracer.Counters,
-        _ collector: SpanCollector,
+        tracer: DecisionTracer,
+        counters: DecisionTracer.Counters,
+        collector: SpanCollector,
         service: String,
         logger: Logger
     ) {
@@ -56,9 +56,9 @@ package actor SpanSender: Service {
     /// Sends the spans so far. Returns the time until the next batch.
     private func sendAll() async -> Duration {
         while true {
-            if waiting.isEmpty { waiting = tracer.take(Self.batch) }
+            if waiting.isEmpty { waiting = tracer.removeOldest(Self.batch) }
             guard !waiting.isEmpty else { return Self.interval }
-            switch await collector.take(document(waiting)) {
+            switch await collector.send(document(waiting)) {
             case .taken(let refused, let reason):
                 let refused = min(max(refused, 0), waiting.count)
                 counters.sent.increment(by: waiting.count - refused)
@@ -92,7 +92,7 @@ package actor SpanSender: Service {
     private func document(_ spans: [[UInt8]]) -> [UInt8] {
         let version = GateVersion.current
         let resource: JSON = [
-            "attributes": [.attribute("service.name", service), .attribute("service.version", version)]
+            "attributes": [.attribute("service.name", text: service), .attribute("service.version", text: version)]
         ]
         let scope: JSON = ["name": "playgate", "version": .string(version)]
         let head = #"{"resourceSpans":[{"resource":\#(resource.line),"scopeSpans":[{"scope":\#(scope.line),"spans":["#

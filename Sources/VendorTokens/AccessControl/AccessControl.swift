@@ -19,8 +19,8 @@ public struct AccessControlKey: Sendable {
     ///
     /// - Throws: ``SigningError``.
     public init(_ secret: SigningSecret, id: String, algorithm: Algorithm = .sha256) throws(SigningError) {
-        guard 1...64 ~= id.utf8.count else { throw SigningError(.value, "kid") }
-        try SigningText.demand(id, "kid", \.isUnreserved)
+        guard 1...64 ~= id.utf8.count else { throw SigningError(.value, value: "kid") }
+        try SigningText.demand(id, named: "kid", allowing: \.isUnreserved)
         // The plugin reads the secret up to the end of a line, and passes it on as text that a zero byte ends.
         guard secret.bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw SigningError(.key) }
         key = try secret.key(algorithm == .sha256 ? .sha256 : .sha512)
@@ -70,15 +70,15 @@ public struct AccessControlIssuer: VendorIssuer {
     /// Creates an issuer.
     ///
     /// - Throws: ``SigningError``.
-    public init(_ key: AccessControlKey, _ rules: AccessControlRules = AccessControlRules()) throws(SigningError) {
-        guard !rules.cookie.isEmpty else { throw SigningError(.value, "cookie") }
-        try SigningText.demand(rules.cookie, "cookie", SigningText.isName)
+    public init(_ key: AccessControlKey, rules: AccessControlRules = AccessControlRules()) throws(SigningError) {
+        guard !rules.cookie.isEmpty else { throw SigningError(.value, value: "cookie") }
+        try SigningText.demand(rules.cookie, named: "cookie", allowing: SigningText.isName)
         for (name, value) in [
             ("subject", rules.subject), ("tid", rules.tokenID), ("version", rules.version), ("scope", rules.scope),
         ] {
             guard let value else { continue }
-            guard !value.isEmpty else { throw SigningError(.value, name) }
-            try SigningText.demand(value, name, \.isUnreserved)
+            guard !value.isEmpty else { throw SigningError(.value, value: name) }
+            try SigningText.demand(value, named: name, allowing: \.isUnreserved)
         }
         self.key = key
         self.rules = rules
@@ -91,9 +91,9 @@ public struct AccessControlIssuer: VendorIssuer {
     public func issue(_ request: SigningRequest) throws(SigningError) -> SignedDelivery {
         let signing = try Signing(request)
         // The plugin has no address. A token that is not bound, although that was asked for, opens more than was meant.
-        guard request.client == nil else { throw SigningError(.value, "client") }
+        guard request.client == nil else { throw SigningError(.value, value: "client") }
         guard let subject = try signing.session(\.isUnreserved) ?? rules.subject else {
-            throw SigningError(.missing, "session")
+            throw SigningError(.missing, value: "session")
         }
         var text = "sub=\(subject)&exp=\(signing.expires)"
         if rules.hasStart { text += "&nbf=\(signing.issued - 1)" }
@@ -105,7 +105,7 @@ public struct AccessControlIssuer: VendorIssuer {
         text += try key.key.code(of: text).hexadecimal
         let token = Base64.encodeURLSafe(Array(text.utf8))
         guard token.utf8.count <= SigningText.maximumSize else { throw SigningError(.size) }
-        var delivery = SignedDelivery(format, token, expires: signing.expires)
+        var delivery = SignedDelivery(format: format, token: token, expires: signing.expires)
         delivery.cookies = [SignedDelivery.Cookie(name: rules.cookie, value: token, path: signing.cookiePath)]
         return delivery
     }
@@ -128,7 +128,7 @@ public struct AccessControlVerifier: VendorVerifier {
     public var format: VendorFormat { .accessControl }
 
     /// Checks a token, the value of the cookie. It names no path: the caller's own entry for the path is its scope.
-    public func verify(_ token: String, _ request: SignedRequest, at now: Timestamp) -> SignedVerdict {
+    public func verify(_ token: String, for request: SignedRequest, at now: Timestamp) -> SignedVerdict {
         guard token.utf8.count <= SigningText.maximumSize else { return .refused(.tooLarge) }
         guard let bytes = Base64.decodeURLSafe(token), let text = String(validating: bytes, as: UTF8.self),
             let fields = SignedFields(text[...], delimiter: "&", last: "md"), Self.isWellFormed(fields),

@@ -30,15 +30,15 @@ public struct BunnyIssuer: VendorIssuer {
     /// Creates an issuer.
     ///
     /// - Throws: ``SigningError``.
-    public init(_ secret: SigningSecret, _ rules: BunnyRules = BunnyRules()) throws(SigningError) {
+    public init(_ secret: SigningSecret, rules: BunnyRules = BunnyRules()) throws(SigningError) {
         let codes = rules.countries + rules.blockedCountries
         guard codes.allSatisfy({ $0.utf8.count == 2 && $0.utf8.allSatisfy(\.isASCIIUppercase) }) else {
-            throw SigningError(.value, "countries")
+            throw SigningError(.value, value: "countries")
         }
-        if let limit = rules.limit, !(1...1_000_000_000 ~= limit) { throw SigningError(.value, "limit") }
+        if let limit = rules.limit, !(1...1_000_000_000 ~= limit) { throw SigningError(.value, value: "limit") }
         // The service then evaluates no parameters but its own path.
         guard !rules.ignoresParameters || codes.isEmpty && rules.limit == nil else {
-            throw SigningError(.value, "ignore-params")
+            throw SigningError(.value, value: "ignore-params")
         }
         key = try secret.key(.sha256)
         isShort = secret.isShort
@@ -56,18 +56,18 @@ public struct BunnyIssuer: VendorIssuer {
         // Nothing stands between path, expiry, address and parameters: what follows must not be read as part of another.
         try signing.path.demandEnd()
         if let first = parameters.first?.name.utf8.first, address == nil, first.isASCIIDigit {
-            throw SigningError(.character, "query", character: Unicode.Scalar(first))
+            throw SigningError(.character, value: "query", character: Unicode.Scalar(first))
         }
         var message = Array(signing.path.decoded.utf8) + String(signing.expires).utf8
         message += address ?? []
         message += parameters.map { "\($0.name)=\($0.value)" }.joined(separator: "&").utf8
         let code = Base64.encodeURLSafe(try key.code(of: message))
         let token = "HS256-\(address == nil ? "" : "1-")\(code)"
-        let shown =
+        let parts =
             [token] + parameters.map { "\($0.name)=\($0.value.percentEncoded)" } + ["expires=\(signing.expires)"]
-        let text = shown.joined(separator: "&")
+        let text = parts.joined(separator: "&")
         guard text.utf8.count <= SigningText.maximumSize else { throw SigningError(.size) }
-        var delivery = SignedDelivery(format, token, expires: signing.expires)
+        var delivery = SignedDelivery(format: format, token: token, expires: signing.expires)
         delivery.query = "token=\(text)"
         if signing.path.isFolder { delivery.path = "/bcdn_token=\(text)\(signing.path.raw)" }
         delivery.makeURL(signing, own: rules.ignoresParameters ? nil : "")
@@ -95,18 +95,18 @@ public struct BunnyIssuer: VendorIssuer {
     private func own(_ signing: Signing) throws(SigningError) -> [String: String] {
         guard !signing.request.query.isEmpty else { return [:] }
         // Requests below a folder have other parameters than its manifest.
-        guard !signing.path.isFolder else { throw SigningError(.value, "query") }
+        guard !signing.path.isFolder else { throw SigningError(.value, value: "query") }
         var values: [String: String] = [:]
         for pair in signing.request.query.split(separator: "&", omittingEmptySubsequences: false) {
             let mark = pair.firstIndex(of: "=") ?? pair.endIndex
             let name = String(pair[..<mark])
             let rest = mark < pair.endIndex ? pair[pair.index(after: mark)...] : ""
-            try SigningText.demand(name, "query", SigningText.isName)
+            try SigningText.demand(name, named: "query", allowing: SigningText.isName)
             // What stands for a blank here may stand for itself there.
-            try SigningText.demand(String(rest), "query") { $0 != UInt8(ascii: "+") }
+            try SigningText.demand(String(rest), named: "query") { $0 != UInt8(ascii: "+") }
             guard !name.isEmpty, !Self.reserved.contains(name), !name.hasPrefix("token_"), values[name] == nil,
                 let value = rest.percentDecoded, !value.utf8.contains(UInt8(ascii: "&"))
-            else { throw SigningError(.value, "query") }
+            else { throw SigningError(.value, value: "query") }
             values[name] = value
         }
         return values
@@ -117,12 +117,14 @@ public struct BunnyIssuer: VendorIssuer {
     /// Returns the bytes of the address, of which IPv6 has the first half alone.
     private static func packed(_ client: ClientNetwork) throws(SigningError) -> [UInt8] {
         let address = client.address
-        guard address.isIPv4 ? client.isAddress : client.length >= 64 else { throw SigningError(.value, "client") }
+        guard address.isIPv4 ? client.isAddress : client.length >= 64 else {
+            throw SigningError(.value, value: "client")
+        }
         let bytes = address.isIPv4 ? address.bytes : address.bytes.prefix(8) + [UInt8](repeating: 0, count: 8)
         // The bytes of some addresses are also digits of a later expiry, or a parameter: without the address, the token would be
         // one for everybody.
         guard let first = bytes.first, !first.isASCIIDigit, !bytes.contains(UInt8(ascii: "=")) else {
-            throw SigningError(.value, "client")
+            throw SigningError(.value, value: "client")
         }
         return bytes
     }

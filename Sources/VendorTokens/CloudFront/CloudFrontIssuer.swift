@@ -41,12 +41,12 @@ public struct CloudFrontIssuer: VendorIssuer {
     /// Creates an issuer.
     ///
     /// - Throws: ``SigningError``.
-    public init(_ key: SigningPrivateKey, _ rules: CloudFrontRules) throws(SigningError) {
-        guard rules.isWeak || rules.digest != .sha1 else { throw SigningError(.weak, "digest") }
+    public init(_ key: SigningPrivateKey, rules: CloudFrontRules) throws(SigningError) {
+        guard rules.isWeak || rules.digest != .sha1 else { throw SigningError(.weak, value: "digest") }
         guard !rules.keyPairID.isEmpty, rules.keyPairID.utf8.count <= 128 else {
-            throw SigningError(.missing, "key-pair-id")
+            throw SigningError(.missing, value: "key-pair-id")
         }
-        try SigningText.demand(rules.keyPairID, "key-pair-id", SigningText.isName)
+        try SigningText.demand(rules.keyPairID, named: "key-pair-id", allowing: SigningText.isName)
         switch (key.key.publicKey.type, rules.digest) {
         case (.rsa(bits: 2048), .sha256): maker = try key.maker(.rs256)
         case (.rsa(bits: 2048), .sha1): maker = try key.maker(.rs1)
@@ -71,7 +71,7 @@ public struct CloudFrontIssuer: VendorIssuer {
         guard pairs.reduce(0, { $0 + $1.0.utf8.count + $1.1.utf8.count + 2 }) <= SigningText.maximumSize else {
             throw SigningError(.size)
         }
-        var delivery = SignedDelivery(format, signature, expires: signing.expires)
+        var delivery = SignedDelivery(format: format, token: signature, expires: signing.expires)
         delivery.query = pairs.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
         delivery.cookies = pairs.map {
             SignedDelivery.Cookie(name: "CloudFront-\($0.0)", value: $0.1, path: signing.cookiePath)
@@ -83,8 +83,10 @@ public struct CloudFrontIssuer: VendorIssuer {
     /// Returns the policy, in the members' order and without blanks, as the service rebuilds a canned one.
     package func policy(_ signing: Signing) throws(SigningError) -> String {
         // A star of the path's own would open other paths.
-        try SigningText.demand(signing.path.raw, "path") { $0 != UInt8(ascii: "*") }
-        try SigningText.demand(signing.request.query, "query") { $0 != UInt8(ascii: "*") && $0 != UInt8(ascii: "?") }
+        try SigningText.demand(signing.path.raw, named: "path") { $0 != UInt8(ascii: "*") }
+        try SigningText.demand(signing.request.query, named: "query") {
+            $0 != UInt8(ascii: "*") && $0 != UInt8(ascii: "?")
+        }
         var resource = try signing.demandOrigin() + signing.path.raw
         if signing.path.isFolder {
             resource += "*"
@@ -93,7 +95,7 @@ public struct CloudFrontIssuer: VendorIssuer {
         }
         var condition: [JSON.Member] = [("DateLessThan", ["AWS:EpochTime": .number(signing.expires)])]
         if let client = signing.request.client {
-            guard client.address.isIPv4 else { throw SigningError(.value, "client") }
+            guard client.address.isIPv4 else { throw SigningError(.value, value: "client") }
             condition.append(("IpAddress", ["AWS:SourceIp": .string(client.description)]))
         }
         if rules.hasStart { condition.append(("DateGreaterThan", ["AWS:EpochTime": .number(signing.issued)])) }

@@ -29,10 +29,10 @@ public struct CloudflareIssuer: VendorIssuer {
     /// Creates an issuer.
     ///
     /// - Throws: ``SigningError``.
-    public init(_ secret: SigningSecret, _ rules: CloudflareRules = CloudflareRules()) throws(SigningError) {
-        guard 1...31_536_000 ~= rules.life else { throw SigningError(.value, "life") }
-        guard !rules.name.isEmpty else { throw SigningError(.value, "name") }
-        try SigningText.demand(rules.name, "name", SigningText.isName)
+    public init(_ secret: SigningSecret, rules: CloudflareRules = CloudflareRules()) throws(SigningError) {
+        guard 1...31_536_000 ~= rules.life else { throw SigningError(.value, value: "life") }
+        guard !rules.name.isEmpty else { throw SigningError(.value, value: "name") }
+        try SigningText.demand(rules.name, named: "name", allowing: SigningText.isName)
         key = try secret.key(.sha256)
         isShort = secret.isShort
         self.rules = rules
@@ -45,14 +45,14 @@ public struct CloudflareIssuer: VendorIssuer {
     public func issue(_ request: SigningRequest) throws(SigningError) -> SignedDelivery {
         let signing = try Signing(request)
         // The rule has no address. A token that is not bound, although that was asked for, opens more than was meant.
-        guard request.client == nil else { throw SigningError(.value, "client") }
+        guard request.client == nil else { throw SigningError(.value, value: "client") }
         let time = min(signing.issued, signing.expires - rules.life)
         // The rule reads ten digits.
         guard 1_000_000_000...9_999_999_999 ~= time else { throw SigningError(.times) }
         let own = signing.path.isFolder || request.query.isEmpty ? "" : "?" + request.query
         let code = try key.code(of: signing.path.raw + own + String(time))
         let text = rules.isURLSafe ? Base64.encodeURLSafe(code) : Base64.encode(code).percentEncoded
-        var delivery = SignedDelivery(format, "\(time)-\(text)", expires: time + rules.life)
+        var delivery = SignedDelivery(format: format, token: "\(time)-\(text)", expires: time + rules.life)
         delivery.query = "\(rules.name)=\(delivery.token)"
         delivery.makeURL(signing)
         return delivery

@@ -18,7 +18,7 @@ public struct EdgeAuthIssuer: VendorIssuer {
     ///   - secret: The key of the property, which the vendor shows in hexadecimal.
     ///   - rules: The parameters.
     /// - Throws: ``SigningError``.
-    public init(_ secret: SigningSecret, _ rules: EdgeAuthRules = EdgeAuthRules()) throws(SigningError) {
+    public init(_ secret: SigningSecret, rules: EdgeAuthRules = EdgeAuthRules()) throws(SigningError) {
         key = try rules.key(secret)
         isShort = secret.isShort
         self.rules = rules
@@ -32,7 +32,7 @@ public struct EdgeAuthIssuer: VendorIssuer {
 
     public func issue(_ request: SigningRequest) throws(SigningError) -> SignedDelivery {
         let signing = try Signing(request)
-        var delivery = SignedDelivery(format, try token(signing), expires: signing.expires)
+        var delivery = SignedDelivery(format: format, token: try token(signing), expires: signing.expires)
         try delivery.carry(as: rules.name, in: carriers, signing)
         return delivery
     }
@@ -43,26 +43,28 @@ public struct EdgeAuthIssuer: VendorIssuer {
         let isURL = !path.isFolder && rules.signsURL && rules.patterns.isEmpty
         var text = ""
         text.reserveCapacity(256)
-        func add(_ name: String, _ value: String) {
+        func add(_ name: String, value: String) {
             if !text.isEmpty { text += "~" }
             text += name
             text += "="
             text += value
         }
-        if let address = try signing.address() { add("ip", try rules.value(address.text, "client")) }
-        if rules.hasStart { add("st", String(signing.issued)) }
-        add("exp", String(signing.expires))
-        if !isURL { add("acl", try accessList(path)) }
-        if let session = try signing.session({ _ in true }) { add("id", try rules.value(session, "session")) }
-        if let data = rules.data { add("data", try rules.value(data, "data")) }
-        let url = isURL ? try rules.value(path.raw, "path") : nil
+        if let address = try signing.address() { add("ip", value: try rules.value(address.text, named: "client")) }
+        if rules.hasStart { add("st", value: String(signing.issued)) }
+        add("exp", value: String(signing.expires))
+        if !isURL { add("acl", value: try accessList(path)) }
+        if let session = try signing.session({ _ in true }) {
+            add("id", value: try rules.value(session, named: "session"))
+        }
+        if let data = rules.data { add("data", value: try rules.value(data, named: "data")) }
+        let url = isURL ? try rules.value(path.raw, named: "path") : nil
         let code = try key.code(of: rules.message(text, url: url)).hexadecimal
         return text + "~hmac=" + code
     }
 
     private func accessList(_ path: SigningPath) throws(SigningError) -> String {
         // A path with a wildcard of its own would open more than itself.
-        try SigningText.demand(path.raw, "path") { EdgeAuthRules.isValue($0) && $0 != UInt8(ascii: "*") }
+        try SigningText.demand(path.raw, named: "path") { EdgeAuthRules.isValue($0) && $0 != UInt8(ascii: "*") }
         return ([path.raw + (path.isFolder ? "*" : "")] + rules.patterns).joined(separator: "!")
     }
 }

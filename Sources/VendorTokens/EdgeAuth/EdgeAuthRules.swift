@@ -55,16 +55,16 @@ public struct EdgeAuthRules: Hashable, Sendable {
     }
 
     /// Returns a value as it stands in the token. Throws for delimiters, which are never escaped.
-    package func value(_ text: String, _ name: String) throws(SigningError) -> String {
+    package func value(_ text: String, named name: String) throws(SigningError) -> String {
         guard isEscaped else {
-            try SigningText.demand(text, name, Self.isValue)
+            try SigningText.demand(text, named: name, allowing: Self.isValue)
             return text
         }
         // Escaping covers all but the tilde; the exclamation mark is refused all the same.
         if let found = text.unicodeScalars.first(where: {
             $0.value < 0x20 || $0.value == 0x7F || $0 == "~" || $0 == "!"
         }) {
-            throw SigningError(.character, name, character: found)
+            throw SigningError(.character, value: name, character: found)
         }
         return Self.escaped(text)
     }
@@ -90,15 +90,15 @@ public struct EdgeAuthRules: Hashable, Sendable {
 
     /// Makes the key, and checks what no request changes.
     package func key(_ secret: SigningSecret) throws(SigningError) -> HMACKey {
-        guard isWeak || algorithm == .sha256 else { throw SigningError(.weak, "algorithm") }
-        try SigningText.demand(salt ?? "", "salt", Self.isValue)
+        guard isWeak || algorithm == .sha256 else { throw SigningError(.weak, value: "algorithm") }
+        try SigningText.demand(salt ?? "", named: "salt", allowing: Self.isValue)
         for pattern in patterns {
             guard pattern.utf8.first == UInt8(ascii: "/") || pattern.utf8.first == UInt8(ascii: "*") else {
-                throw SigningError(.value, "acl")
+                throw SigningError(.value, value: "acl")
             }
-            try SigningText.demand(pattern, "acl") { Self.isValue($0) && $0 != 0x20 }
+            try SigningText.demand(pattern, named: "acl") { Self.isValue($0) && $0 != 0x20 }
         }
-        if let data { _ = try value(data, "data") }
+        if let data { _ = try value(data, named: "data") }
         return try secret.key(algorithm.function)
     }
 }

@@ -21,7 +21,7 @@ public struct EdgeAuthVerifier: VendorVerifier {
     ///   - secrets: The key of the property, and others while they change: 1 to 4.
     ///   - rules: The parameters.
     /// - Throws: ``SigningError``.
-    public init(_ secrets: [SigningSecret], _ rules: EdgeAuthRules = EdgeAuthRules()) throws(SigningError) {
+    public init(_ secrets: [SigningSecret], rules: EdgeAuthRules = EdgeAuthRules()) throws(SigningError) {
         guard 1...4 ~= secrets.count else { throw SigningError(.key) }
         var keys: [HMACKey] = []
         for secret in secrets { keys.append(try rules.key(secret)) }
@@ -31,7 +31,7 @@ public struct EdgeAuthVerifier: VendorVerifier {
 
     public var format: VendorFormat { .edgeAuth }
 
-    public func verify(_ token: String, _ request: SignedRequest, at now: Timestamp) -> SignedVerdict {
+    public func verify(_ token: String, for request: SignedRequest, at now: Timestamp) -> SignedVerdict {
         guard token.utf8.count <= SigningText.maximumSize else { return .refused(.tooLarge) }
         guard let fields = SignedFields(token[...], delimiter: "~", last: "hmac"), Self.isOrdered(fields),
             let expires = fields["exp"].flatMap({ SigningText.number($0) }),
@@ -45,7 +45,7 @@ public struct EdgeAuthVerifier: VendorVerifier {
         let path = try? SigningPath(request.path)
         var url: String?
         if list == nil {
-            guard let path, let value = try? rules.value(path.raw, "path") else { return .refused(.uriMismatch) }
+            guard let path, let value = try? rules.value(path.raw, named: "path") else { return .refused(.uriMismatch) }
             url = value
         }
         let message = rules.message(String(fields.signed), url: url)
@@ -54,9 +54,9 @@ public struct EdgeAuthVerifier: VendorVerifier {
 
         if now.millisecondsSince1970 >= expires * 1000 { return .refused(.expired) }
         if let start = start ?? nil, now.millisecondsSince1970 < start * 1000 { return .refused(.notYetValid) }
-        if let refusal = addressRefusal(fields["ip"], request.client) { return .refused(refusal) }
+        if let refusal = addressRefusal(of: fields["ip"], for: request.client) { return .refused(refusal) }
         if let list {
-            guard let path, list.contains(where: { Wildcard.matches($0, path.raw) }) else {
+            guard let path, list.contains(where: { Wildcard.matches($0, text: path.raw) }) else {
                 return .refused(.uriMismatch)
             }
         }
@@ -64,11 +64,11 @@ public struct EdgeAuthVerifier: VendorVerifier {
     }
 
     private static func isOrdered(_ fields: SignedFields) -> Bool {
-        let places = fields.fields.map { field in EdgeAuthRules.fields.firstIndex { $0 == field.name } }
-        return places.allSatisfy { $0 != nil } && zip(places, places.dropFirst()).allSatisfy { $0 ?? 0 < $1 ?? 0 }
+        let indices = fields.fields.map { field in EdgeAuthRules.fields.firstIndex { $0 == field.name } }
+        return indices.allSatisfy { $0 != nil } && zip(indices, indices.dropFirst()).allSatisfy { $0 ?? 0 < $1 ?? 0 }
     }
 
-    private func addressRefusal(_ value: Substring?, _ client: IPAddress?) -> GrantCode? {
+    private func addressRefusal(of value: Substring?, for client: IPAddress?) -> GrantCode? {
         guard let value else { return nil }
         guard let client else { return .contextMissing }
         return IPAddress(text(value)) == client ? nil : .addressMismatch
@@ -84,25 +84,27 @@ public struct EdgeAuthVerifier: VendorVerifier {
 /// Patterns in which `*` is any text and `?` any character.
 enum Wildcard {
     /// True if the whole text matches. Takes at most the product of both lengths.
-    package static func matches(_ pattern: Substring, _ text: String) -> Bool {
+    static func matches(_ pattern: Substring, text: String) -> Bool {
         let (pattern, text) = (Array(pattern.utf8), Array(text.utf8))
-        var (place, position) = (0, 0)
+        var (patternIndex, position) = (0, 0)
         // The place after the last star, and the text that it covers up to now.
-        var star: (place: Int, position: Int)?
+        var star: (patternIndex: Int, position: Int)?
         while position < text.count {
-            if place < pattern.count, pattern[place] == UInt8(ascii: "*") {
-                place += 1
-                star = (place, position)
-            } else if place < pattern.count, pattern[place] == UInt8(ascii: "?") || pattern[place] == text[position] {
-                place += 1
+            if patternIndex < pattern.count, pattern[patternIndex] == UInt8(ascii: "*") {
+                patternIndex += 1
+                star = (patternIndex, position)
+            } else if patternIndex < pattern.count,
+                pattern[patternIndex] == UInt8(ascii: "?") || pattern[patternIndex] == text[position]
+            {
+                patternIndex += 1
                 position += 1
             } else if let last = star {
-                star = (last.place, last.position + 1)
-                (place, position) = (last.place, last.position + 1)
+                star = (last.patternIndex, last.position + 1)
+                (patternIndex, position) = (last.patternIndex, last.position + 1)
             } else {
                 return false
             }
         }
-        return pattern[place...].allSatisfy { $0 == UInt8(ascii: "*") }
+        return pattern[patternIndex...].allSatisfy { $0 == UInt8(ascii: "*") }
     }
 }

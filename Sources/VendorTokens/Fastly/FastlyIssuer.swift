@@ -40,12 +40,12 @@ public struct FastlyIssuer: VendorIssuer {
     ///   - secret: The key, which the vendor's functions have in Base64.
     ///   - rules: The parameters.
     /// - Throws: ``SigningError``.
-    public init(_ secret: SigningSecret, _ rules: FastlyRules = FastlyRules()) throws(SigningError) {
-        guard rules.isWeak || rules.algorithm != .sha1 else { throw SigningError(.weak, "algorithm") }
+    public init(_ secret: SigningSecret, rules: FastlyRules = FastlyRules()) throws(SigningError) {
+        guard rules.isWeak || rules.algorithm != .sha1 else { throw SigningError(.weak, value: "algorithm") }
         // A secret within the text would not be one of HMAC.
-        guard rules.template?.has(.secret) != true else { throw SigningError(.template, "{secret}") }
-        guard !rules.name.isEmpty else { throw SigningError(.value, "name") }
-        try SigningText.demand(rules.name, "name", SigningText.isName)
+        guard rules.template?.has(.secret) != true else { throw SigningError(.template, value: "{secret}") }
+        guard !rules.name.isEmpty else { throw SigningError(.value, value: "name") }
+        try SigningText.demand(rules.name, named: "name", allowing: SigningText.isName)
         key = try secret.key(rules.algorithm == .sha1 ? .sha1 : .sha256)
         isShort = secret.isShort
         self.rules = rules
@@ -63,7 +63,11 @@ public struct FastlyIssuer: VendorIssuer {
         let template = rules.template ?? usual
         if template.mixesPathAndExpiry { try signing.path.demandEnd() }
         let code = try key.code(of: template.filled(template.values(signing, isDecoded: false)))
-        var delivery = SignedDelivery(format, "\(signing.expires)_\(code.hexadecimal)", expires: signing.expires)
+        var delivery = SignedDelivery(
+            format: format,
+            token: "\(signing.expires)_\(code.hexadecimal)",
+            expires: signing.expires
+        )
         delivery.query = "\(rules.name)=\(delivery.token)"
         delivery.makeURL(signing)
         return delivery

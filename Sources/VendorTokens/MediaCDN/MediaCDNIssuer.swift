@@ -41,7 +41,7 @@ public struct MediaCDNRules: Hashable, Sendable {
         public let value: String
 
         /// Creates a header field.
-        public init(_ name: String, _ value: String) {
+        public init(_ name: String, value: String) {
             self.name = name
             self.value = value
         }
@@ -50,17 +50,17 @@ public struct MediaCDNRules: Hashable, Sendable {
     /// Checks what no request changes.
     package func check() throws(SigningError) {
         if let data {
-            guard !data.isEmpty else { throw SigningError(.value, "data") }
-            try SigningText.demand(data, "data", Self.isValue)
+            guard !data.isEmpty else { throw SigningError(.value, value: "data") }
+            try SigningText.demand(data, named: "data", allowing: Self.isValue)
         }
         for glob in globs {
-            guard glob.utf8.first == UInt8(ascii: "/") else { throw SigningError(.value, "globs") }
-            try SigningText.demand(glob, "globs") { Self.isValue($0) && $0 != UInt8(ascii: ",") }
+            guard glob.utf8.first == UInt8(ascii: "/") else { throw SigningError(.value, value: "globs") }
+            try SigningText.demand(glob, named: "globs") { Self.isValue($0) && $0 != UInt8(ascii: ",") }
         }
         for header in headers {
-            guard !header.name.isEmpty, !header.value.isEmpty else { throw SigningError(.value, "headers") }
-            try SigningText.demand(header.name, "headers", SigningText.isName)
-            try SigningText.demand(header.value, "headers") {
+            guard !header.name.isEmpty, !header.value.isEmpty else { throw SigningError(.value, value: "headers") }
+            try SigningText.demand(header.name, named: "headers", allowing: SigningText.isName)
+            try SigningText.demand(header.value, named: "headers") {
                 SigningText.isPrintable($0) && !"~,".utf8.contains($0)
             }
         }
@@ -86,7 +86,7 @@ public struct MediaCDNIssuer: VendorIssuer {
     /// Creates an issuer with a key for Ed25519.
     ///
     /// - Throws: ``SigningError``.
-    public init(_ key: SigningPrivateKey, _ rules: MediaCDNRules = MediaCDNRules()) throws(SigningError) {
+    public init(_ key: SigningPrivateKey, rules: MediaCDNRules = MediaCDNRules()) throws(SigningError) {
         try rules.check()
         self.key = .signature(try key.maker(.ed25519))
         self.rules = rules
@@ -97,11 +97,11 @@ public struct MediaCDNIssuer: VendorIssuer {
     /// - Throws: ``SigningError``.
     public init(
         _ secret: SigningSecret,
-        _ algorithm: Algorithm = .sha256,
-        _ rules: MediaCDNRules = MediaCDNRules()
+        algorithm: Algorithm = .sha256,
+        rules: MediaCDNRules = MediaCDNRules()
     ) throws(SigningError) {
         try rules.check()
-        guard rules.isWeak || algorithm == .sha256 else { throw SigningError(.weak, "algorithm") }
+        guard rules.isWeak || algorithm == .sha256 else { throw SigningError(.weak, value: "algorithm") }
         key = .mac(try secret.key(algorithm == .sha256 ? .sha256 : .sha1), isShort: secret.isShort)
         self.rules = rules
     }
@@ -125,33 +125,33 @@ public struct MediaCDNIssuer: VendorIssuer {
         let signing = try Signing(request)
         let fields = try fields(signing)
         let signed = fields.map(\.signed).joined(separator: "~")
-        var shown = fields.map { $0.shown ?? $0.signed }
+        var written = fields.map { $0.written ?? $0.signed }
         switch key {
         case .signature(let maker):
-            shown.append("Signature=\(Base64.encodeURLSafe(try maker.signature(of: signed)))")
-        case .mac(let key, _): shown.append("hmac=\(try key.code(of: signed).hexadecimal)")
+            written.append("Signature=\(Base64.encodeURLSafe(try maker.signature(of: signed)))")
+        case .mac(let key, _): written.append("hmac=\(try key.code(of: signed).hexadecimal)")
         }
-        var delivery = SignedDelivery(format, shown.joined(separator: "~"), expires: signing.expires)
+        var delivery = SignedDelivery(format: format, token: written.joined(separator: "~"), expires: signing.expires)
         try delivery.carry(as: rules.name, in: carriers, signing)
         return delivery
     }
 
     /// A field as it is signed, and as the token shows it if that differs.
-    private typealias Field = (signed: String, shown: String?)
+    private typealias Field = (signed: String, written: String?)
 
     private func fields(_ signing: Signing) throws(SigningError) -> [Field] {
         var fields = [try scope(signing)]
-        func add(_ name: String, _ value: String) { fields.append(("\(name)=\(value)", nil)) }
-        if rules.hasStart { add("Starts", String(signing.issued)) }
-        add("Expires", String(signing.expires))
-        if let session = try signing.session(MediaCDNRules.isValue) { add("SessionID", session) }
-        if let data = rules.data { add("Data", data) }
+        func add(_ name: String, value: String) { fields.append(("\(name)=\(value)", nil)) }
+        if rules.hasStart { add("Starts", value: String(signing.issued)) }
+        add("Expires", value: String(signing.expires))
+        if let session = try signing.session(MediaCDNRules.isValue) { add("SessionID", value: session) }
+        if let data = rules.data { add("Data", value: data) }
         if !rules.headers.isEmpty {
             let signed = rules.headers.map { "\($0.name)=\($0.value)" }.joined(separator: ",")
             fields.append(("Headers=\(signed)", "Headers=" + rules.headers.map(\.name).joined(separator: ",")))
         }
         if let client = signing.request.client {
-            add("IPRanges", Base64.encodeURLSafe(Array(client.description.utf8)))
+            add("IPRanges", value: Base64.encodeURLSafe(Array(client.description.utf8)))
         }
         return fields
     }
@@ -159,16 +159,16 @@ public struct MediaCDNIssuer: VendorIssuer {
     private func scope(_ signing: Signing) throws(SigningError) -> Field {
         let path = signing.path
         guard path.isFolder || !rules.globs.isEmpty else {
-            try SigningText.demand(path.raw, "path") { $0 != UInt8(ascii: "~") }
+            try SigningText.demand(path.raw, named: "path") { $0 != UInt8(ascii: "~") }
             return ("FullPath=\(path.raw)", "FullPath")
         }
         switch rules.folder {
         case .prefix:
-            guard rules.globs.isEmpty else { throw SigningError(.value, "globs") }
+            guard rules.globs.isEmpty else { throw SigningError(.value, value: "globs") }
             let url = try signing.demandOrigin() + path.raw
             return ("URLPrefix=\(Base64.encodeURLSafe(Array(url.utf8)))", nil)
         case .globs:
-            try SigningText.demand(path.raw, "path") { !"~,*".utf8.contains($0) }
+            try SigningText.demand(path.raw, named: "path") { !"~,*".utf8.contains($0) }
             let globs = [path.raw + (path.isFolder ? "*" : "")] + rules.globs
             return ("PathGlobs=\(globs.joined(separator: ","))", nil)
         }

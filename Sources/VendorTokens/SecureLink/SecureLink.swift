@@ -25,20 +25,20 @@ public struct SecureLinkRules: Hashable, Sendable {
 
     /// Checks what no request changes.
     package func check(_ secret: SigningSecret) throws(SigningError) {
-        guard isWeak else { throw SigningError(.weak, "algorithm") }
+        guard isWeak else { throw SigningError(.weak, value: "algorithm") }
         // Without the secret anybody makes links.
-        guard template.has(.secret) else { throw SigningError(.template, "{secret}") }
-        guard !template.mixesPathAndExpiry else { throw SigningError(.template, "{path}{expires}") }
+        guard template.has(.secret) else { throw SigningError(.template, value: "{secret}") }
+        guard !template.mixesPathAndExpiry else { throw SigningError(.template, value: "{path}{expires}") }
         for (name, text) in [("digest-name", digestName), ("expires-name", expiresName), ("prefix", prefix ?? "s")] {
-            guard !text.isEmpty else { throw SigningError(.value, name) }
-            try SigningText.demand(text, name, SigningText.isName)
+            guard !text.isEmpty else { throw SigningError(.value, value: name) }
+            try SigningText.demand(text, named: name, allowing: SigningText.isName)
         }
     }
 
     /// Returns the digest of the filled template.
     package func digest(
-        _ values: SigningTemplate.Values,
-        _ secret: SigningSecret
+        of values: SigningTemplate.Values,
+        with secret: SigningSecret
     ) throws(SigningError) -> [UInt8] {
         var values = values
         values.secret = secret.bytes
@@ -57,7 +57,7 @@ public struct SecureLinkIssuer: VendorIssuer {
     /// Creates an issuer.
     ///
     /// - Throws: ``SigningError``.
-    public init(_ secret: SigningSecret, _ rules: SecureLinkRules) throws(SigningError) {
+    public init(_ secret: SigningSecret, rules: SecureLinkRules) throws(SigningError) {
         try rules.check(secret)
         self.secret = secret
         self.rules = rules
@@ -69,9 +69,9 @@ public struct SecureLinkIssuer: VendorIssuer {
 
     public func issue(_ request: SigningRequest) throws(SigningError) -> SignedDelivery {
         let signing = try Signing(request)
-        let digest = try rules.digest(rules.template.values(signing, isDecoded: true), secret)
+        let digest = try rules.digest(of: rules.template.values(signing, isDecoded: true), with: secret)
         let text = Base64.encodeURLSafe(digest)
-        var delivery = SignedDelivery(format, "\(text),\(signing.expires)", expires: signing.expires)
+        var delivery = SignedDelivery(format: format, token: "\(text),\(signing.expires)", expires: signing.expires)
         if let prefix = rules.prefix {
             delivery.path = "/\(prefix)/\(delivery.token)\(signing.path.raw)"
         } else {
@@ -91,7 +91,7 @@ public struct SecureLinkVerifier: VendorVerifier {
     /// Creates a verifier.
     ///
     /// - Throws: ``SigningError``.
-    public init(_ secret: SigningSecret, _ rules: SecureLinkRules) throws(SigningError) {
+    public init(_ secret: SigningSecret, rules: SecureLinkRules) throws(SigningError) {
         try rules.check(secret)
         self.secret = secret
         self.rules = rules
@@ -100,7 +100,7 @@ public struct SecureLinkVerifier: VendorVerifier {
     public var format: VendorFormat { .secureLink }
 
     /// Checks a token, which is the digest and the expiry with a comma between them.
-    public func verify(_ token: String, _ request: SignedRequest, at now: Timestamp) -> SignedVerdict {
+    public func verify(_ token: String, for request: SignedRequest, at now: Timestamp) -> SignedVerdict {
         guard token.utf8.count <= SigningText.maximumSize else { return .refused(.tooLarge) }
         let parts = token.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].count == 22, let digest = Base64.decodeURLSafe(String(Substring(parts[0]))),
@@ -119,7 +119,9 @@ public struct SecureLinkVerifier: VendorVerifier {
             guard let client = request.client else { return .refused(.contextMissing) }
             values.address = Array(client.text.utf8)
         }
-        guard let computed = try? rules.digest(values, secret), ConstantTime.equals(digest.span, computed.span) else {
+        guard let computed = try? rules.digest(of: values, with: secret),
+            ConstantTime.equals(digest.span, to: computed.span)
+        else {
             return .refused(.signatureInvalid)
         }
         guard now.wholeSeconds <= expires else { return .refused(.expired) }

@@ -66,7 +66,7 @@ public struct SignedDelivery: Hashable, Sendable {
         return carriers
     }
 
-    package init(_ format: VendorFormat, _ token: String, expires: Int64) {
+    package init(format: VendorFormat, token: String, expires: Int64) {
         self.format = format
         self.token = token
         self.expires = Timestamp(secondsSince1970: expires)
@@ -83,19 +83,23 @@ extension SignedDelivery {
         in carriers: Set<Carrier>,
         _ signing: Signing
     ) throws(SigningError) {
-        try SigningText.demand(name, "name", SigningText.isName)
+        try SigningText.demand(name, named: "name", allowing: SigningText.isName)
         guard token.utf8.count <= SigningText.maximumSize else { throw SigningError(.size) }
-        if carriers.contains(.query), SigningText.stranger(token, SigningText.isQuery) == nil {
+        if carriers.contains(.query), SigningText.stranger(in: token, allowing: SigningText.isQuery) == nil {
             query = "\(name)=\(token)"
         }
-        if carriers.contains(.cookie), SigningText.stranger(token, SigningText.isCookie) == nil {
+        if carriers.contains(.cookie), SigningText.stranger(in: token, allowing: SigningText.isCookie) == nil {
             cookies = [Cookie(name: name, value: token, path: signing.cookiePath)]
         }
-        if carriers.contains(.segment), SigningText.stranger(token, SigningText.isSegment) == nil {
+        if carriers.contains(.segment), SigningText.stranger(in: token, allowing: SigningText.isSegment) == nil {
             path = "/\(name)=\(token)\(signing.path.raw)"
         }
         guard query != nil || !cookies.isEmpty || path != nil else {
-            throw SigningError(.character, "token", character: SigningText.stranger(token, SigningText.isQuery))
+            throw SigningError(
+                .character,
+                value: "token",
+                character: SigningText.stranger(in: token, allowing: SigningText.isQuery)
+            )
         }
         makeURL(signing)
     }

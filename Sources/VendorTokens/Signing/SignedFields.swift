@@ -4,11 +4,11 @@
 /// The fields `name=value` of a token, of which the last is the authentication code.
 struct SignedFields {
     /// The fields before the last, in order.
-    package let fields: [(name: Substring, value: Substring)]
+    let fields: [(name: Substring, value: Substring)]
     /// The text up to the delimiter before the last field.
-    package let signed: Substring
+    let signed: Substring
     /// The value of the last field.
-    package let code: Substring
+    let code: Substring
 
     /// Splits a token strictly: every field has a name and occurs once, and the last one is `last`. Returns `nil` otherwise.
     init?(_ token: Substring, delimiter: Character, last: String) {

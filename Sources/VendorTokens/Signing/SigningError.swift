@@ -11,7 +11,7 @@ public struct SigningError: Error, Hashable, Sendable {
     public let character: Unicode.Scalar?
 
     /// Creates an error.
-    public init(_ code: Code, _ value: String? = nil, character: Unicode.Scalar? = nil) {
+    public init(_ code: Code, value: String? = nil, character: Unicode.Scalar? = nil) {
         self.code = code
         self.value = value
         self.character = character
@@ -48,9 +48,9 @@ extension SigningError: CustomStringConvertible {
     public var description: String {
         let name = value.map { " (\($0))" } ?? ""
         guard let character else { return code.rawValue + name }
-        let shown =
+        let text =
             0x21..<0x7F ~= character.value
             ? "'\(character)'" : "U+\(String(character.value, radix: 16, uppercase: true))"
-        return "\(code.rawValue)\(name): \(shown)"
+        return "\(code.rawValue)\(name): \(text)"
     }
 }

@@ -20,7 +20,7 @@ public struct SigningSecret: Sendable {
     }
 
     /// Creates a secret of a form that vendors hand out.
-    public init(_ text: String, _ form: Form) throws(SigningError) {
+    public init(_ text: String, form: Form) throws(SigningError) {
         switch form {
         case .text: try self.init(bytes: Array(text.utf8))
         case .hexadecimal:
@@ -46,7 +46,7 @@ public struct SigningSecret: Sendable {
     public var isShort: Bool { bytes.count < Self.recommendedSize }
 
     package func key(_ function: MessageDigest) throws(SigningError) -> HMACKey {
-        do { return try HMACKey(bytes, function) } catch { throw SigningError(.key) }
+        do { return try HMACKey(bytes, function: function) } catch { throw SigningError(.key) }
     }
 }
 
@@ -80,7 +80,7 @@ public struct SigningPrivateKey: Sendable {
     }
 
     package func maker(_ scheme: SignatureScheme) throws(SigningError) -> SignatureMaker {
-        guard let maker = SignatureMaker(key, scheme) else { throw SigningError(.key) }
+        guard let maker = SignatureMaker(key, scheme: scheme) else { throw SigningError(.key) }
         return maker
     }
 }

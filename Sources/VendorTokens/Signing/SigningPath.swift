@@ -20,11 +20,11 @@ package struct SigningPath: Hashable, Sendable {
     /// An encoded slash is one for an edge that decodes, and none for one that does not: both are signed as they are compared.
     ///
     /// - Parameter name: The name of the value in errors.
-    init(_ text: String, _ name: String = "path") throws(SigningError) {
+    init(_ text: String, named name: String = "path") throws(SigningError) {
         guard text.utf8.first == UInt8(ascii: "/"), text.utf8.count <= Self.maximumSize else {
-            throw SigningError(.scope, name)
+            throw SigningError(.scope, value: name)
         }
-        try SigningText.demand(text, name, SigningText.isSegment)
+        try SigningText.demand(text, named: name, allowing: SigningText.isSegment)
         raw = text
         if URIPath.isPlain(text.utf8.span) {
             decoded = text
@@ -33,7 +33,7 @@ package struct SigningPath: Hashable, Sendable {
         guard let path = try? URIPath.decode(text.utf8.span, permitting: .encodedSlash),
             let resolved = try? URIPath.resolve(path.span), resolved.count == path.count,
             let text = String(validating: path, as: UTF8.self)
-        else { throw SigningError(.scope, name) }
+        else { throw SigningError(.scope, value: name) }
         decoded = text
     }
 
@@ -44,7 +44,7 @@ package struct SigningPath: Hashable, Sendable {
         guard let last = decoded.utf8.last, last.isASCIIDigit else { return }
         let name = decoded.split(separator: "/").last ?? ""
         if let dot = name.lastIndex(of: "."), Self.typesWithDigits.contains(name[dot...].lowercased()) { return }
-        throw SigningError(.character, "path", character: Unicode.Scalar(last))
+        throw SigningError(.character, value: "path", character: Unicode.Scalar(last))
     }
 
     private static let typesWithDigits: Set<String> = [".m3u8", ".mp4", ".mp3", ".mp2", ".ac3", ".ec3", ".ac4"]
@@ -69,9 +69,9 @@ package struct Signing {
         self.request = request
         path = try SigningPath(request.path)
         if let file = request.file {
-            let file = try SigningPath(file, "file")
+            let file = try SigningPath(file, named: "file")
             let isWithin = path.isFolder ? file.raw.hasPrefix(path.raw) && !file.isFolder : file.raw == path.raw
-            guard isWithin else { throw SigningError(.scope, "file") }
+            guard isWithin else { throw SigningError(.scope, value: "file") }
             self.file = file
         } else {
             file = path.isFolder ? nil : path
@@ -80,9 +80,9 @@ package struct Signing {
         expires = request.expires.millisecondsSince1970 / 1000
         guard 0 < issued, issued < expires, expires <= Self.latest else { throw SigningError(.times) }
         if let host = request.host, URIAuthority(host[...]).map({ host.hasPrefix(String($0.host)) }) != true {
-            throw SigningError(.value, "host")
+            throw SigningError(.value, value: "host")
         }
-        try SigningText.demand(request.query, "query") { SigningText.isQuery($0) || $0 == UInt8(ascii: "&") }
+        try SigningText.demand(request.query, named: "query") { SigningText.isQuery($0) || $0 == UInt8(ascii: "&") }
     }
 
     /// The scheme and host; `nil` if the host is not known.
@@ -96,22 +96,22 @@ package struct Signing {
 
     /// Returns the scheme and host. Throws if they are not known.
     func demandOrigin() throws(SigningError) -> String {
-        guard let origin else { throw SigningError(.missing, "host") }
+        guard let origin else { throw SigningError(.missing, value: "host") }
         return origin
     }
 
     /// Returns the client's address as text, `nil` if the token is not bound. Throws if it is bound to a network.
     package func address() throws(SigningError) -> IPAddress? {
         guard let client = request.client else { return nil }
-        guard client.isAddress else { throw SigningError(.value, "client") }
+        guard client.isAddress else { throw SigningError(.value, value: "client") }
         return client.address
     }
 
     /// Returns the session, if there is one, of characters that `isAllowed` takes.
     package func session(_ isAllowed: (UInt8) -> Bool) throws(SigningError) -> String? {
         guard let session = request.session else { return nil }
-        guard !session.isEmpty else { throw SigningError(.value, "session") }
-        try SigningText.demand(session, "session", isAllowed)
+        guard !session.isEmpty else { throw SigningError(.value, value: "session") }
+        try SigningText.demand(session, named: "session", allowing: isAllowed)
         return session
     }
 }

@@ -40,17 +40,17 @@ public struct SigningTemplate: Hashable, Sendable {
             if open > rest.startIndex { pieces.append(.text(String(rest[..<open]))) }
             guard let close = rest[open...].firstIndex(of: "}"),
                 let placeholder = Placeholder(rawValue: String(rest[rest.index(after: open)..<close]))
-            else { throw SigningError(.template, String(rest[open...].prefix(32))) }
+            else { throw SigningError(.template, value: String(rest[open...].prefix(32))) }
             pieces.append(.value(placeholder))
             rest = rest[rest.index(after: close)...]
         }
         if !rest.isEmpty { pieces.append(.text(String(rest))) }
         let isPlain = pieces.allSatisfy { if case .text(let text) = $0 { !text.contains("}") } else { true } }
-        guard isPlain else { throw SigningError(.template, "}") }
+        guard isPlain else { throw SigningError(.template, value: "}") }
         self.pieces = pieces
-        guard has(.expires) else { throw SigningError(.template, "{expires}") }
+        guard has(.expires) else { throw SigningError(.template, value: "{expires}") }
         // Without either, one token opens everything.
-        guard has(.path) != has(.scope) else { throw SigningError(.template, "{path}") }
+        guard has(.path) != has(.scope) else { throw SigningError(.template, value: "{path}") }
     }
 
     /// True if the template has the placeholder.
@@ -100,10 +100,10 @@ public struct SigningTemplate: Hashable, Sendable {
                 bytes.append(copying: text.utf8.span)
                 before = nil
             case .value(let placeholder):
-                guard let value = values[placeholder] else { throw SigningError(.missing, placeholder.rawValue) }
+                guard let value = values[placeholder] else { throw SigningError(.missing, value: placeholder.rawValue) }
                 // Digits of an address beside those of the expiry could be read as part of the other.
                 if placeholder == .address && before == .expires || placeholder == .expires && before == .address {
-                    throw SigningError(.template, "{address}{expires}")
+                    throw SigningError(.template, value: "{address}{expires}")
                 }
                 bytes.append(copying: value.span)
                 before = placeholder
@@ -115,13 +115,13 @@ public struct SigningTemplate: Hashable, Sendable {
     /// Returns the values of a request, with its path raw or decoded. Throws if the template needs a folder and the request has
     /// a file, or the reverse.
     package func values(_ signing: Signing, isDecoded: Bool) throws(SigningError) -> Values {
-        guard has(.scope) == signing.path.isFolder else { throw SigningError(.scope, "path") }
+        guard has(.scope) == signing.path.isFolder else { throw SigningError(.scope, value: "path") }
         if isPath(before: .address) { try signing.path.demandEnd() }
         let path = Array((isDecoded ? signing.path.decoded : signing.path.raw).utf8)
         var values = Values(expires: Array(String(signing.expires).utf8), path: path, scope: path)
         if let address = try signing.address() {
             // A token that is not bound, although that was asked for, opens more than was meant.
-            guard has(.address) else { throw SigningError(.template, "{address}") }
+            guard has(.address) else { throw SigningError(.template, value: "{address}") }
             values.address = Array(address.text.utf8)
         }
         return values

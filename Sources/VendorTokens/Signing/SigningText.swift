@@ -6,19 +6,19 @@ internal import Encodings
 /// The characters that formats and carriers take.
 enum SigningText {
     /// The largest token, in bytes.
-    package static let maximumSize = 4096
+    static let maximumSize = 4096
 
     /// Throws ``SigningError/Code/character`` with the first character of `text` that `isAllowed` does not take.
-    package static func demand(_ text: String, _ name: String, _ isAllowed: (UInt8) -> Bool) throws(SigningError) {
-        guard let character = stranger(text, isAllowed) else { return }
-        throw SigningError(.character, name, character: character)
+    static func demand(_ text: String, named name: String, allowing isAllowed: (UInt8) -> Bool) throws(SigningError) {
+        guard let character = stranger(in: text, allowing: isAllowed) else { return }
+        throw SigningError(.character, value: name, character: character)
     }
 
     /// Returns the first character that `isAllowed` does not take; `nil` if there is none.
-    package static func stranger(_ text: String, _ isAllowed: (UInt8) -> Bool) -> Unicode.Scalar? {
+    static func stranger(in text: String, allowing isAllowed: (UInt8) -> Bool) -> Unicode.Scalar? {
         let bytes = text.utf8.span
         var isFine = true
-        for place in bytes.indices where bytes[place] >= 0x80 || !isAllowed(bytes[place]) { isFine = false }
+        for index in bytes.indices where bytes[index] >= 0x80 || !isAllowed(bytes[index]) { isFine = false }
         guard !isFine else { return nil }
         return text.unicodeScalars.first { !($0.isASCII && isAllowed(UInt8(truncatingIfNeeded: $0.value))) }
     }
@@ -27,23 +27,23 @@ enum SigningText {
     static func isPrintable(_ byte: UInt8) -> Bool { 0x20..<0x7F ~= byte }
 
     /// True for letters, digits and `-`, `_`, `.`.
-    package static func isName(_ byte: UInt8) -> Bool { byte.isUnreserved && byte != UInt8(ascii: "~") }
+    static func isName(_ byte: UInt8) -> Bool { byte.isUnreserved && byte != UInt8(ascii: "~") }
 
     /// True for what a parameter of a query holds without being read as something else; `%` and `+` for what is escaped.
     static func isQuery(_ byte: UInt8) -> Bool { query.contains(byte) }
 
     /// True for what a cookie holds (RFC 6265 §4.1.1).
-    package static func isCookie(_ byte: UInt8) -> Bool { cookie.contains(byte) }
+    static func isCookie(_ byte: UInt8) -> Bool { cookie.contains(byte) }
 
     /// True for what a segment holds, and slashes.
-    package static func isSegment(_ byte: UInt8) -> Bool { segment.contains(byte) }
+    static func isSegment(_ byte: UInt8) -> Bool { segment.contains(byte) }
 
     private static let query = ASCIISet { $0.isUnreserved || "!$'()*,/:;=?@%+".utf8.contains($0) }
     private static let cookie = ASCIISet { 0x21..<0x7F ~= $0 && !"\",;\\".utf8.contains($0) }
     private static let segment = ASCIISet { $0.isUnreserved || "!$&'()*+,/:=@%".utf8.contains($0) }
 
     /// Returns a number of 1 to 15 digits without a leading zero; `nil` for other text.
-    package static func number(_ text: some StringProtocol) -> Int64? {
+    static func number(_ text: some StringProtocol) -> Int64? {
         guard 1...15 ~= text.utf8.count, text.utf8.allSatisfy(\.isASCIIDigit), text.utf8.first != UInt8(ascii: "0")
         else {
             return nil
@@ -52,7 +52,7 @@ enum SigningText {
     }
 
     /// Returns text in lower-case hexadecimal as bytes; `nil` for other text.
-    package static func bytes(hexadecimal text: some StringProtocol) -> [UInt8]? {
+    static func bytes(hexadecimal text: some StringProtocol) -> [UInt8]? {
         guard text.utf8.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
         var high: UInt8?

@@ -28,23 +28,23 @@ extension VendorFormat {
     /// Creates an issuer with the settings of a profile, by the names in `docs/vendors.md`.
     ///
     /// - Throws: ``SigningError``, with ``SigningError/Code/setting`` for a name that the format does not have.
-    public func issuer(_ key: VendorKey, _ settings: [String: String]) throws(SigningError) -> any VendorIssuer {
+    public func issuer(with key: VendorKey, settings: [String: String]) throws(SigningError) -> any VendorIssuer {
         var settings = VendorSettings(settings)
         let issuer: any VendorIssuer
         switch self {
-        case .edgeAuth: issuer = try EdgeAuthIssuer(try key.secret(), try settings.edgeAuth())
+        case .edgeAuth: issuer = try EdgeAuthIssuer(try key.secret(), rules: try settings.edgeAuth())
         case .cloudFront:
             guard case .privateKey(let key) = key else { throw SigningError(.key) }
-            issuer = try CloudFrontIssuer(key, try settings.cloudFront())
-        case .mediaCDN: issuer = try mediaCDN(key, &settings)
-        case .bunny: issuer = try BunnyIssuer(try key.secret(), try settings.bunny())
-        case .cloudflare: issuer = try CloudflareIssuer(try key.secret(), try settings.cloudflare())
-        case .fastly: issuer = try FastlyIssuer(try key.secret(), try settings.fastly())
-        case .secureLink: issuer = try SecureLinkIssuer(try key.secret(), try settings.secureLink())
+            issuer = try CloudFrontIssuer(key, rules: try settings.cloudFront())
+        case .mediaCDN: issuer = try mediaCDN(with: key, settings: &settings)
+        case .bunny: issuer = try BunnyIssuer(try key.secret(), rules: try settings.bunny())
+        case .cloudflare: issuer = try CloudflareIssuer(try key.secret(), rules: try settings.cloudflare())
+        case .fastly: issuer = try FastlyIssuer(try key.secret(), rules: try settings.fastly())
+        case .secureLink: issuer = try SecureLinkIssuer(try key.secret(), rules: try settings.secureLink())
         case .accessControl:
-            let key = try accessControlKey(key, &settings)
-            issuer = try AccessControlIssuer(key, try settings.accessControl())
-        case .urlSig: issuer = try URLSigIssuer(try key.secret(), try settings.urlSig())
+            let key = try accessControlKey(from: key, settings: &settings)
+            issuer = try AccessControlIssuer(key, rules: try settings.accessControl())
+        case .urlSig: issuer = try URLSigIssuer(try key.secret(), rules: try settings.urlSig())
         }
         try settings.finish()
         return issuer
@@ -53,16 +53,17 @@ extension VendorFormat {
     /// Creates a verifier with the settings of a profile; `nil` if the format is only issued.
     ///
     /// - Throws: ``SigningError``, as ``issuer(_:_:)``.
-    public func verifier(_ key: VendorKey, _ settings: [String: String]) throws(SigningError) -> (any VendorVerifier)? {
+    public func verifier(with key: VendorKey, settings: [String: String]) throws(SigningError) -> (any VendorVerifier)?
+    {
         var settings = VendorSettings(settings)
         let verifier: any VendorVerifier
         switch self {
-        case .edgeAuth: verifier = try EdgeAuthVerifier([try key.secret()], try settings.edgeAuth())
-        case .secureLink: verifier = try SecureLinkVerifier(try key.secret(), try settings.secureLink())
+        case .edgeAuth: verifier = try EdgeAuthVerifier([try key.secret()], rules: try settings.edgeAuth())
+        case .secureLink: verifier = try SecureLinkVerifier(try key.secret(), rules: try settings.secureLink())
         case .accessControl:
-            let key = try accessControlKey(key, &settings)
+            let key = try accessControlKey(from: key, settings: &settings)
             // What else a profile has is not for verifiers, and is checked all the same.
-            _ = try AccessControlIssuer(key, try settings.accessControl())
+            _ = try AccessControlIssuer(key, rules: try settings.accessControl())
             verifier = try AccessControlVerifier([key])
         case .cloudFront, .mediaCDN, .bunny, .cloudflare, .fastly, .urlSig: return nil
         }
@@ -71,33 +72,34 @@ extension VendorFormat {
     }
 
     private func mediaCDN(
-        _ key: VendorKey,
-        _ settings: inout VendorSettings
+        with key: VendorKey,
+        settings: inout VendorSettings
     ) throws(SigningError) -> any VendorIssuer {
         let algorithm = settings.text("algorithm")
         let rules = try settings.mediaCDN()
         switch (key, algorithm) {
-        case (.privateKey(let key), nil), (.privateKey(let key), "ed25519"): return try MediaCDNIssuer(key, rules)
-        case (.secret(let seed), "ed25519"): return try MediaCDNIssuer(try SigningPrivateKey(seed: seed), rules)
-        case (.secret(let secret), nil): return try MediaCDNIssuer(secret, .sha256, rules)
+        case (.privateKey(let key), nil), (.privateKey(let key), "ed25519"):
+            return try MediaCDNIssuer(key, rules: rules)
+        case (.secret(let seed), "ed25519"): return try MediaCDNIssuer(try SigningPrivateKey(seed: seed), rules: rules)
+        case (.secret(let secret), nil): return try MediaCDNIssuer(secret, algorithm: .sha256, rules: rules)
         case (.secret(let secret), let name?):
             guard let algorithm = MediaCDNIssuer.Algorithm(rawValue: name) else {
-                throw SigningError(.value, "algorithm")
+                throw SigningError(.value, value: "algorithm")
             }
-            return try MediaCDNIssuer(secret, algorithm, rules)
-        case (.privateKey, _): throw SigningError(.value, "algorithm")
+            return try MediaCDNIssuer(secret, algorithm: algorithm, rules: rules)
+        case (.privateKey, _): throw SigningError(.value, value: "algorithm")
         }
     }
 
     private func accessControlKey(
-        _ key: VendorKey,
-        _ settings: inout VendorSettings
+        from key: VendorKey,
+        settings: inout VendorSettings
     ) throws(SigningError) -> AccessControlKey {
         let algorithm: AccessControlKey.Algorithm
         switch settings.text("algorithm") {
         case nil, "sha256": algorithm = .sha256
         case "sha512": algorithm = .sha512
-        default: throw SigningError(.value, "algorithm")
+        default: throw SigningError(.value, value: "algorithm")
         }
         return try AccessControlKey(try key.secret(), id: try settings.demand("kid"), algorithm: algorithm)
     }

@@ -60,7 +60,7 @@ public protocol VendorVerifier: Sendable {
     ///   - token: The token as ``SignedDelivery/token`` has it, of any bytes and size.
     ///   - request: The facts of the request.
     ///   - now: The time.
-    func verify(_ token: String, _ request: SignedRequest, at now: Timestamp) -> SignedVerdict
+    func verify(_ token: String, for request: SignedRequest, at now: Timestamp) -> SignedVerdict
 }
 
 /// A weakness of a key or an algorithm.

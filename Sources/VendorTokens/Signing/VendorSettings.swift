@@ -8,49 +8,49 @@ struct VendorSettings {
 
     init(_ values: [String: String]) { self.values = values }
 
-    package mutating func text(_ name: String) -> String? { values.removeValue(forKey: name) }
+    mutating func text(_ name: String) -> String? { values.removeValue(forKey: name) }
 
-    package mutating func demand(_ name: String) throws(SigningError) -> String {
-        guard let text = text(name) else { throw SigningError(.missing, name) }
+    mutating func demand(_ name: String) throws(SigningError) -> String {
+        guard let text = text(name) else { throw SigningError(.missing, value: name) }
         return text
     }
 
     /// Returns `true` or `false`.
-    package mutating func flag(_ name: String) throws(SigningError) -> Bool? {
+    mutating func flag(_ name: String) throws(SigningError) -> Bool? {
         switch text(name) {
         case nil: nil
         case "true": true
         case "false": false
-        default: throw SigningError(.value, name)
+        default: throw SigningError(.value, value: name)
         }
     }
 
-    package mutating func number(_ name: String) throws(SigningError) -> Int64? {
+    mutating func number(_ name: String) throws(SigningError) -> Int64? {
         guard let text = text(name) else { return nil }
-        guard let number = text == "0" ? 0 : SigningText.number(text) else { throw SigningError(.value, name) }
+        guard let number = text == "0" ? 0 : SigningText.number(text) else { throw SigningError(.value, value: name) }
         return number
     }
 
-    package mutating func choice<Choice: RawRepresentable<String>>(_ name: String) throws(SigningError) -> Choice? {
+    mutating func choice<Choice: RawRepresentable<String>>(_ name: String) throws(SigningError) -> Choice? {
         guard let text = text(name) else { return nil }
-        guard let choice = Choice(rawValue: text) else { throw SigningError(.value, name) }
+        guard let choice = Choice(rawValue: text) else { throw SigningError(.value, value: name) }
         return choice
     }
 
     /// Returns the parts of a text that are separated by a character; empty without it.
-    package mutating func list(_ name: String, _ separator: Character = ",") -> [String] {
+    mutating func list(_ name: String, separator: Character = ",") -> [String] {
         text(name).map { $0.split(separator: separator, omittingEmptySubsequences: false).map(String.init) } ?? []
     }
 
     /// Throws if a setting was not taken.
-    package func finish() throws(SigningError) {
+    func finish() throws(SigningError) {
         guard let name = values.keys.min() else { return }
-        throw SigningError(.setting, name)
+        throw SigningError(.setting, value: name)
     }
 }
 
 extension VendorSettings {
-    package mutating func edgeAuth() throws(SigningError) -> EdgeAuthRules {
+    mutating func edgeAuth() throws(SigningError) -> EdgeAuthRules {
         var rules = EdgeAuthRules()
         rules.name = text("name") ?? rules.name
         rules.algorithm = try choice("algorithm") ?? rules.algorithm
@@ -59,12 +59,12 @@ extension VendorSettings {
         rules.isEscaped = try flag("escape") ?? false
         rules.hasStart = try flag("start") ?? false
         rules.signsURL = try flag("url") ?? true
-        rules.patterns = list("acl", "!")
+        rules.patterns = list("acl", separator: "!")
         rules.data = text("data")
         return rules
     }
 
-    package mutating func cloudFront() throws(SigningError) -> CloudFrontRules {
+    mutating func cloudFront() throws(SigningError) -> CloudFrontRules {
         var rules = CloudFrontRules(keyPairID: try demand("key-pair-id"))
         rules.digest = try choice("digest") ?? rules.digest
         rules.isWeak = try flag("weak") ?? false
@@ -73,7 +73,7 @@ extension VendorSettings {
         return rules
     }
 
-    package mutating func mediaCDN() throws(SigningError) -> MediaCDNRules {
+    mutating func mediaCDN() throws(SigningError) -> MediaCDNRules {
         var rules = MediaCDNRules()
         rules.name = text("name") ?? rules.name
         rules.isWeak = try flag("weak") ?? false
@@ -82,13 +82,13 @@ extension VendorSettings {
         rules.hasStart = try flag("start") ?? false
         rules.data = text("data")
         for header in list("headers") {
-            guard let mark = header.firstIndex(of: "=") else { throw SigningError(.value, "headers") }
-            rules.headers.append(.init(String(header[..<mark]), String(header[header.index(after: mark)...])))
+            guard let mark = header.firstIndex(of: "=") else { throw SigningError(.value, value: "headers") }
+            rules.headers.append(.init(String(header[..<mark]), value: String(header[header.index(after: mark)...])))
         }
         return rules
     }
 
-    package mutating func bunny() throws(SigningError) -> BunnyRules {
+    mutating func bunny() throws(SigningError) -> BunnyRules {
         var rules = BunnyRules()
         rules.countries = list("countries")
         rules.blockedCountries = list("blocked-countries")
@@ -97,7 +97,7 @@ extension VendorSettings {
         return rules
     }
 
-    package mutating func cloudflare() throws(SigningError) -> CloudflareRules {
+    mutating func cloudflare() throws(SigningError) -> CloudflareRules {
         var rules = CloudflareRules()
         rules.name = text("name") ?? rules.name
         rules.life = try number("life") ?? rules.life
@@ -105,7 +105,7 @@ extension VendorSettings {
         return rules
     }
 
-    package mutating func fastly() throws(SigningError) -> FastlyRules {
+    mutating func fastly() throws(SigningError) -> FastlyRules {
         var rules = FastlyRules()
         rules.name = text("name") ?? rules.name
         rules.algorithm = try choice("algorithm") ?? rules.algorithm
@@ -114,7 +114,7 @@ extension VendorSettings {
         return rules
     }
 
-    package mutating func secureLink() throws(SigningError) -> SecureLinkRules {
+    mutating func secureLink() throws(SigningError) -> SecureLinkRules {
         var rules = SecureLinkRules(try SigningTemplate(try demand("template")))
         rules.isWeak = try flag("weak") ?? false
         rules.digestName = text("digest-name") ?? rules.digestName
@@ -123,7 +123,7 @@ extension VendorSettings {
         return rules
     }
 
-    package mutating func accessControl() throws(SigningError) -> AccessControlRules {
+    mutating func accessControl() throws(SigningError) -> AccessControlRules {
         var rules = AccessControlRules()
         rules.cookie = text("cookie") ?? rules.cookie
         rules.subject = text("subject")
@@ -135,22 +135,22 @@ extension VendorSettings {
         return rules
     }
 
-    package mutating func urlSig() throws(SigningError) -> URLSigRules {
+    mutating func urlSig() throws(SigningError) -> URLSigRules {
         var rules = URLSigRules()
-        guard let number = Int(exactly: try number("key") ?? 0) else { throw SigningError(.value, "key") }
+        guard let number = Int(exactly: try number("key") ?? 0) else { throw SigningError(.value, value: "key") }
         rules.keyNumber = number
         switch text("algorithm") {
         case nil, "sha1": rules.algorithm = .sha1
         case "md5": rules.algorithm = .md5
-        default: throw SigningError(.value, "algorithm")
+        default: throw SigningError(.value, value: "algorithm")
         }
         rules.isWeak = try flag("weak") ?? false
         switch text("place") {
-        case nil, "query": rules.place = .query
-        case "segment": rules.place = .segment
-        default: throw SigningError(.value, "place")
+        case nil, "query": rules.location = .query
+        case "segment": rules.location = .segment
+        default: throw SigningError(.value, value: "place")
         }
-        if let anchor = text("anchor") { rules.place = .anchor(anchor) }
+        if let anchor = text("anchor") { rules.location = .anchor(anchor) }
         return rules
     }
 }

@@ -14,7 +14,7 @@ public struct URLSigRules: Hashable, Sendable {
     /// True to accept the algorithms. Without it nothing is issued.
     public var isWeak = false
     /// The place of the signature.
-    public var place = Place.query
+    public var location = Location.query
 
     /// Creates the default rules.
     public init() {}
@@ -28,7 +28,7 @@ public struct URLSigRules: Hashable, Sendable {
     }
 
     /// A place of a signature in URLs.
-    public enum Place: Hashable, Sendable {
+    public enum Location: Hashable, Sendable {
         /// The end of the query.
         case query
         /// A segment before the last one: `/live/tnt/SIGNATURE/a.m3u8`. All files of the folder itself are opened.
@@ -50,12 +50,12 @@ public struct URLSigIssuer: VendorIssuer {
     /// Creates an issuer.
     ///
     /// - Throws: ``SigningError``.
-    public init(_ secret: SigningSecret, _ rules: URLSigRules = URLSigRules()) throws(SigningError) {
-        guard rules.isWeak else { throw SigningError(.weak, "algorithm") }
-        guard 0...15 ~= rules.keyNumber else { throw SigningError(.value, "key") }
-        if case .anchor(let name) = rules.place {
-            guard !name.isEmpty else { throw SigningError(.value, "anchor") }
-            try SigningText.demand(name, "anchor", \.isASCIIAlphanumeric)
+    public init(_ secret: SigningSecret, rules: URLSigRules = URLSigRules()) throws(SigningError) {
+        guard rules.isWeak else { throw SigningError(.weak, value: "algorithm") }
+        guard 0...15 ~= rules.keyNumber else { throw SigningError(.value, value: "key") }
+        if case .anchor(let name) = rules.location {
+            guard !name.isEmpty else { throw SigningError(.value, value: "anchor") }
+            try SigningText.demand(name, named: "anchor", allowing: \.isASCIIAlphanumeric)
         }
         key = try secret.key(rules.algorithm == .sha1 ? .sha1 : .md5)
         isShort = secret.isShort
@@ -63,46 +63,50 @@ public struct URLSigIssuer: VendorIssuer {
     }
 
     public var format: VendorFormat { .urlSig }
-    public var carriers: Set<SignedDelivery.Carrier> { rules.place == .query ? [.query] : [.segment] }
+    public var carriers: Set<SignedDelivery.Carrier> { rules.location == .query ? [.query] : [.segment] }
     public var warnings: [SigningWarning] { (isShort ? [.shortSecret] : []) + [.weakAlgorithm] }
 
     public func issue(_ request: SigningRequest) throws(SigningError) -> SignedDelivery {
         let signing = try Signing(request)
-        guard let host = request.host else { throw SigningError(.missing, "host") }
+        guard let host = request.host else { throw SigningError(.missing, value: "host") }
         let own = request.query
         // The plugin finds its parameters anywhere in the query, and cuts it at the first that begins like one.
         for name in ["A", "C", "E", "K", "P", "S"] {
             let isTaken = own.hasBytes(of: "\(name)=") || own.split(separator: "&").contains { $0.hasPrefix(name) }
-            guard !isTaken else { throw SigningError(.value, "query") }
+            guard !isTaken else { throw SigningError(.value, value: "query") }
         }
         let signed = host + signing.path.raw
         var delivery: SignedDelivery
-        if rules.place == .query {
+        if rules.location == .query {
             let before = own.isEmpty || signing.path.isFolder ? "" : own + "&"
-            let text = try parameters(signing, parts(signed), delimiter: "&")
+            let text = try parameters(for: signing, parts: parts(signed), delimiter: "&")
             let code = try key.code(of: "\(Self.trimmed(signed))?\(before)\(text)").hexadecimal
-            delivery = SignedDelivery(format, text + code, expires: signing.expires)
+            delivery = SignedDelivery(format: format, token: text + code, expires: signing.expires)
             delivery.query = delivery.token
         } else {
-            guard signing.path.isFolder, signing.path.raw != "/" else { throw SigningError(.scope, "path") }
-            let text = ";" + (try parameters(signing, "1", delimiter: ";"))
+            guard signing.path.isFolder, signing.path.raw != "/" else { throw SigningError(.scope, value: "path") }
+            let text = ";" + (try parameters(for: signing, parts: "1", delimiter: ";"))
             let code = try key.code(of: Self.trimmed(signed) + text).hexadecimal
-            delivery = SignedDelivery(format, Base64.encodeURLSafe(Array((text + code).utf8)), expires: signing.expires)
-            delivery.path = path(signing, delivery.token)
+            delivery = SignedDelivery(
+                format: format,
+                token: Base64.encodeURLSafe(Array((text + code).utf8)),
+                expires: signing.expires
+            )
+            delivery.path = path(for: signing, with: delivery.token)
         }
         delivery.makeURL(signing)
         return delivery
     }
 
-    private func path(_ signing: Signing, _ token: String) -> String {
-        guard case .anchor(let name) = rules.place else { return "\(signing.path.raw)\(token)/" }
+    private func path(for signing: Signing, with token: String) -> String {
+        guard case .anchor(let name) = rules.location else { return "\(signing.path.raw)\(token)/" }
         return "\(Self.trimmed(signing.path.raw));\(name)=\(token)/"
     }
 
     /// Returns the parameters up to the signature's name.
     private func parameters(
-        _ signing: Signing,
-        _ parts: String,
+        for signing: Signing,
+        parts: String,
         delimiter: String
     ) throws(SigningError) -> String {
         var pairs: [String] = []

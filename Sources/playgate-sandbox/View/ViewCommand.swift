@@ -130,7 +130,7 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
             data: Dictionary(login.data.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }),
             filter: login.providerFilter,
             forcesLogin: login.force,
-            shown: try viewing.shown.map { try InputFile.argument($0) },
+            preauthorized: try viewing.preauthorized.map { try InputFile.argument($0) },
             metadata: viewing.metadata,
             resource: try viewing.resource.map { try InputFile.argument($0) },
             media: viewing.media,

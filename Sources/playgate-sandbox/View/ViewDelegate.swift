@@ -42,7 +42,7 @@ final class ViewDelegate: AccessEnablerDelegate {
     func use(_ enabler: AccessEnabler) { state.withLock { $0.enabler = enabler } }
 
     /// Returns the reason why the delegate cancelled a login or a logout since the last call, if it did.
-    func takeFault() -> String? {
+    func removeFault() -> String? {
         state.withLock { state in
             defer { state.fault = nil }
             return state.fault
@@ -59,7 +59,7 @@ final class ViewDelegate: AccessEnablerDelegate {
         }
         state.withLock { $0.choice = mvpd.id }
         let facts: [JSON.Member] = [("mvpd", .string(mvpd.id)), ("logoUrl", .optional(mvpd.logoURL))]
-        report.step("provider", .done, "\(mvpd.displayName) (\(mvpd.id))", facts: facts)
+        report.step("provider", mark: .done, text: "\(mvpd.displayName) (\(mvpd.id))", members: facts)
         await enabler?.setSelectedProvider(mvpd.id)
     }
 
@@ -87,7 +87,7 @@ final class ViewDelegate: AccessEnablerDelegate {
     private func show(code: String) async {
         let url = secondScreen(code, state.withLock { $0.choice })
         let facts: [JSON.Member] = [("code", .string(code)), ("url", .string(url))]
-        report.step("second screen", .done, "code \(code), at \(url)", facts: facts)
+        report.step("second screen", mark: .done, text: "code \(code), at \(url)", members: facts)
         // Without a login and with a user, the user opens the URL on another device.
         guard login != nil || picker.isSilent else { return }
         do throws(FormBrowser.Fault) { _ = try await reach(url) } catch { await cancel(error.description) }

@@ -17,7 +17,7 @@ struct ViewPlan {
     /// True to log in although a viewer is authenticated.
     var forcesLogin = false
     /// The resources to preauthorize.
-    var shown: [String] = []
+    var preauthorized: [String] = []
     /// The names of the metadata to print.
     var metadata: [String] = []
     /// The resource to play; `nil` to play nothing, or the one that the gate's catalogue has for ``media``.
@@ -59,12 +59,12 @@ struct ViewJourney {
 
     /// Reports a failed step and ends the journey. The outcome is `unable` if there was no response.
     private func stop(
-        _ step: String,
-        _ text: String,
-        _ status: Status?,
+        at step: String,
+        text: String,
+        status: Status?,
         mark: ViewReport.Mark = .failed
     ) -> Stop {
-        report.step(step, mark, text, status)
+        report.step(step, mark: mark, text: text, status: status)
         return Stop(outcome: status?.knownCode == .networkError ? .unable : .refused)
     }
 
@@ -75,13 +75,13 @@ struct ViewJourney {
             let status = configured.failures.first
             let isSilent = status?.knownCode == .networkError
             let remedy = " did not respond; start the sandbox with: playgate-sandbox serve"
-            throw stop("configuration", isSilent ? plan.service.url + remedy : plan.requestor, status)
+            throw stop(at: "configuration", text: isSilent ? plan.service.url + remedy : plan.requestor, status: status)
         }
         report.step(
             "configuration",
-            .done,
-            "\(plan.requestor) at \(plan.service.url)",
-            facts: [("providers", .array(configured.mvpds.map { .string($0.id) }))]
+            mark: .done,
+            text: "\(plan.requestor) at \(plan.service.url)",
+            members: [("providers", .array(configured.mvpds.map { .string($0.id) }))]
         )
     }
 
@@ -89,30 +89,30 @@ struct ViewJourney {
     private func view() async throws(Stop) {
         let resource = try await protection()
         let isFree = resource == nil && plan.media != nil
-        if !isFree || plan.forcesLogin || !plan.shown.isEmpty || !plan.metadata.isEmpty {
+        if !isFree || plan.forcesLogin || !plan.preauthorized.isEmpty || !plan.metadata.isEmpty {
             try await logIn(isForced: plan.forcesLogin)
         }
         try await showLocks()
         let token: AuthorizedToken? = if let resource { try await authorize(resource) } else { nil }
         for name in plan.metadata { await show(metadata: name, resource) }
         guard let gate = plan.gate, let media = plan.media ?? resource else { return }
-        try await play(media, token, gate)
+        try await play(media, with: token, at: gate)
     }
 
     /// Returns the resource that a token must be for: that of the command line, or that of the gate's catalogue.
     private func protection() async throws(Stop) -> String? {
         guard plan.resource == nil, let gate = plan.gate, let media = plan.media else { return plan.resource }
         let (entry, answer) = try await ask { () async throws(FormBrowser.Fault) in try await gate.entry(media) }
-        guard let entry else { throw refusal("media", media, answer) }
+        guard let entry else { throw refusal(at: "media", of: media, answer: answer) }
         guard entry.isProtected else {
-            report.step("media", .done, "\(media): unprotected", facts: [("protected", .bool(false))])
+            report.step("media", mark: .done, text: "\(media): unprotected", members: [("protected", .bool(false))])
             return nil
         }
         guard let resource = entry.resource else {
-            throw stop("media", "\(media): protected, and the gate names no resource", nil)
+            throw stop(at: "media", text: "\(media): protected, and the gate names no resource", status: nil)
         }
         let facts: [JSON.Member] = [("protected", .bool(true)), ("resource", .string(resource))]
-        report.step("media", .done, "\(media): protected, \(resource)", facts: facts)
+        report.step("media", mark: .done, text: "\(media): protected, \(resource)", members: facts)
         return resource
     }
 
@@ -127,16 +127,17 @@ struct ViewJourney {
             } else {
                 await enabler.getAuthentication(force: isForced, data: plan.data, filter: plan.filter)
             }
-        let fault = delegate.takeFault()
+        let fault = delegate.removeFault()
         switch status {
-        case .notAuthenticated(let code, let status): throw stop("login", fault ?? code.rawValue, status)
+        case .notAuthenticated(let code, let status):
+            throw stop(at: "login", text: fault ?? code.rawValue, status: status)
         case .authenticated(let viewer):
             let origin = viewer.isCached ? ", from an earlier login" : ""
             report.step(
                 "login",
-                .done,
-                "with \(viewer.mvpd)\(origin), until \(viewer.expires.iso8601)",
-                facts: [
+                mark: .done,
+                text: "with \(viewer.mvpd)\(origin), until \(viewer.expires.iso8601)",
+                members: [
                     ("mvpd", .string(viewer.mvpd)), ("kind", .string(viewer.kind.rawValue)),
                     ("cached", .bool(viewer.isCached)),
                 ]
@@ -152,7 +153,7 @@ struct ViewJourney {
     ) async throws(Stop) -> Answer {
         let answer = await request()
         guard let status = reason(answer), status.action == .authentication else { return answer }
-        report.step("login", .missing, "has ended; log in again", status)
+        report.step("login", mark: .missing, text: "has ended; log in again", status: status)
         // REST API v2 says so in its decisions too, and the client then still knows the viewer.
         try await logIn(isForced: true)
         return await request()
@@ -160,19 +161,19 @@ struct ViewJourney {
 
     /// Reports which resources the viewer may see.
     private func showLocks() async throws(Stop) {
-        guard !plan.shown.isEmpty else { return }
-        let request = PreauthorizeRequest(resources: plan.shown)
+        guard !plan.preauthorized.isEmpty else { return }
+        let request = PreauthorizeRequest(resources: plan.preauthorized)
         let answer = try await viewed({ await enabler.preauthorize(request).value }) { answer in
             answer.status ?? answer.decisions.lazy.compactMap(\.error).first { $0.action == .authentication }
         }
-        if let status = answer.status { throw stop("preauthorization", "no decisions", status) }
+        if let status = answer.status { throw stop(at: "preauthorization", text: "no decisions", status: status) }
         for decision in answer.decisions {
             report.step(
                 "preauthorization",
-                decision.isAuthorized ? .unlocked : .locked,
-                decision.id,
-                decision.error,
-                facts: [("resource", .string(decision.id)), ("authorized", .bool(decision.isAuthorized))]
+                mark: decision.isAuthorized ? .unlocked : .locked,
+                text: decision.id,
+                status: decision.error,
+                members: [("resource", .string(decision.id)), ("authorized", .bool(decision.isAuthorized))]
             )
         }
     }
@@ -184,19 +185,19 @@ struct ViewJourney {
         }
         switch answer {
         case .token(let token):
-            report.step("authorization", .done, resource)
+            report.step("authorization", mark: .done, text: resource)
             report.step(
                 "media token",
-                .done,
-                "until \(token.expires.iso8601)",
-                facts: plan.printsToken ? [("token", .string(token.serializedToken))] : []
+                mark: .done,
+                text: "until \(token.expires.iso8601)",
+                members: plan.printsToken ? [("token", .string(token.serializedToken))] : []
             )
             if plan.printsToken { report.token(token.serializedToken) }
             return token
         case .failed(let failure):
             let text = failure.errorDescription.isEmpty ? failure.errorCode.rawValue : failure.errorDescription
             let mark: ViewReport.Mark = failure.errorCode == .userNotAuthorized ? .refused : .failed
-            throw stop("authorization", text, failure.status, mark: mark)
+            throw stop(at: "authorization", text: text, status: failure.status, mark: mark)
         }
     }
 
@@ -210,40 +211,45 @@ struct ViewJourney {
             default: .userMetadata(key: name)
             }
         let value = await enabler.getMetadata(request).value
-        let shown = value.map(JSON.init) ?? .null
+        let json = value.map(JSON.init) ?? .null
         report.step(
             "metadata",
-            value == nil ? .missing : .done,
-            "\(name): \(value == nil ? "no value" : shown.line)",
-            facts: [("name", .string(name)), ("value", shown)]
+            mark: value == nil ? .missing : .done,
+            text: "\(name): \(value == nil ? "no value" : json.line)",
+            members: [("name", .string(name)), ("value", json)]
         )
     }
 
     /// Logs out: flows H and I; false if a part of it failed.
     private func logOut() async -> Bool {
         let status = await enabler.logout()
-        let fault = delegate.takeFault()
+        let fault = delegate.removeFault()
         switch status {
         case .onlyHere(let status):
-            report.step("logout", .failed, fault ?? "logged out here, but not at the service", status)
-        case _ where fault != nil: report.step("logout", .failed, fault ?? "")
-        case .complete: report.step("logout", .done, "logged out")
-        case .signOutOfPlatform: report.step("logout", .done, "sign out in the settings of the device too")
+            report.step(
+                "logout",
+                mark: .failed,
+                text: fault ?? "logged out here, but not at the service",
+                status: status
+            )
+        case _ where fault != nil: report.step("logout", mark: .failed, text: fault ?? "")
+        case .complete: report.step("logout", mark: .done, text: "logged out")
+        case .signOutOfPlatform: report.step("logout", mark: .done, text: "sign out in the settings of the device too")
         }
         return status.isWhole && fault == nil
     }
 
     // MARK: The gate
 
-    private func play(_ media: String, _ token: AuthorizedToken?, _ gate: PlaybackClient) async throws(Stop) {
+    private func play(_ media: String, with token: AuthorizedToken?, at gate: PlaybackClient) async throws(Stop) {
         let answer = try await ask { () async throws(FormBrowser.Fault) in
             try await gate.play(media, token: token?.serializedToken)
         }
-        guard answer.isAllowed else { throw refusal("gate", media, answer) }
-        report.step("gate", .done, "\(media): \(answer.code)", facts: [("reason", .string(answer.code))])
+        guard answer.isAllowed else { throw refusal(at: "gate", of: media, answer: answer) }
+        report.step("gate", mark: .done, text: "\(media): \(answer.code)", members: [("reason", .string(answer.code))])
     }
 
-    private func refusal(_ step: String, _ media: String, _ answer: PlaybackClient.Answer) -> Stop {
+    private func refusal(at step: String, of media: String, answer: PlaybackClient.Answer) -> Stop {
         let status = Status(
             status: answer.status,
             code: answer.code,
@@ -251,14 +257,14 @@ struct ViewJourney {
             trace: answer.trace,
             action: answer.action.map(StatusAction.init)
         )
-        return stop(step, "\(media): \(answer.code)", status, mark: .refused)
+        return stop(at: step, text: "\(media): \(answer.code)", status: status, mark: .refused)
     }
 
     private func ask<Answer>(
-        _ question: () async throws(FormBrowser.Fault) -> Answer
+        _ request: () async throws(FormBrowser.Fault) -> Answer
     ) async throws(Stop) -> Answer {
-        do throws(FormBrowser.Fault) { return try await question() } catch {
-            report.step("gate", .failed, error.description)
+        do throws(FormBrowser.Fault) { return try await request() } catch {
+            report.step("gate", mark: .failed, text: error.description)
             throw Stop(outcome: .unable)
         }
     }

@@ -62,7 +62,7 @@ struct MediaOptions: ParsableArguments {
         name: .customLong("show"),
         help: ArgumentHelp("A resource to preauthorize; may be repeated.", valueName: "resource")
     )
-    var shown: [String] = []
+    var preauthorized: [String] = []
 
     @Option(help: ArgumentHelp("The resource to play: an identifier, a fragment, or @FILE.", valueName: "resource"))
     var resource: String?

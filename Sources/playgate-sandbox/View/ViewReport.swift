@@ -29,16 +29,16 @@ final class ViewReport: Sendable {
     ///   - facts: The additional members in JSON.
     func step(
         _ name: String,
-        _ mark: Mark,
-        _ text: String,
-        _ status: Status? = nil,
-        facts: [JSON.Member] = []
+        mark: Mark,
+        text: String,
+        status: Status? = nil,
+        members: [JSON.Member] = []
     ) {
         var members: [JSON.Member] = [
             ("step", .string(name)), ("outcome", .string(mark.rawValue)), ("text", .string(text)),
         ]
         if let status { members.append(("error", JSON(status))) }
-        steps.withLock { $0.append(.object(members + facts)) }
+        steps.withLock { $0.append(.object(members + members)) }
         guard !isJSON else { return }
         let sign =
             switch mark {

@@ -23,7 +23,7 @@ struct BatchVerification: Sendable {
     func run(_ path: String, jobs: Int?) async throws -> Bool {
         // A percent-encoded token has up to three times its size.
         let lines = BatchLines(tokenSize: 3 * Verifier.maximumEncodedSize, resourceSize: MediaResource.maximumSize)
-        let counts = try await LineBatch.run(path, lines, jobs: jobs) { verify($0) }
+        let counts = try await LineBatch.run(on: path, lines: lines, jobs: jobs) { verify($0) }
         Terminal.error.write(Self.summary(counts))
         return counts.keys.allSatisfy { $0 == VerificationStatus.validToken.rawValue }
     }
@@ -34,9 +34,9 @@ struct BatchVerification: Sendable {
         block.output.reserveCapacity(lines.text.count)
         var known: (text: ArraySlice<UInt8>, resource: Result<MediaResource, ResourceError>)?
         lines.forEach { number, line in
-            switch answer(line, now, &known) {
+            switch verification(of: line, at: now, known: &known) {
             case .success(let answer): block.add(answer, line: number)
-            case .failure(let fault): block.add(fault.status.rawValue, line: number, fault.members)
+            case .failure(let fault): block.add(fault.status.rawValue, line: number, members: fault.members)
             }
         }
         return block
@@ -50,10 +50,10 @@ struct BatchVerification: Sendable {
         var members: [JSON.Member] { JSON.members(valid: false, status, code: code) }
     }
 
-    private func answer(
-        _ line: ArraySlice<UInt8>,
-        _ now: Timestamp,
-        _ known: inout (text: ArraySlice<UInt8>, resource: Result<MediaResource, ResourceError>)?
+    private func verification(
+        of line: ArraySlice<UInt8>,
+        at now: Timestamp,
+        known: inout (text: ArraySlice<UInt8>, resource: Result<MediaResource, ResourceError>)?
     ) -> Result<Verification, LineFault> {
         let tab = line.span.firstIndex(of: UInt8(ascii: "\t"), from: 0).map { line.startIndex + $0 }
         let token = Self.decoded(line[..<(tab ?? line.endIndex)])

@@ -54,7 +54,7 @@ struct CatalogueCommand: ParsableCommand {
                 } catch { fault = error }
                 listing.flush()
                 if chunk.isEmpty { break }
-                progress.show(bytesRead, "\(listing.found + listing.refused) items")
+                progress.show(done: bytesRead, note: "\(listing.found + listing.refused) items")
             }
             progress.clear()
             Terminal.error.write("\(listing.found) items found, \(listing.refused) refused\n")

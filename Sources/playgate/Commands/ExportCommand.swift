@@ -76,11 +76,11 @@ struct ExportCommand: ParsableCommand {
     private static func signed(_ policy: [UInt8], by path: String, at now: Timestamp) throws(CommandFailure) -> [UInt8]
     {
         let file = try KeyRingFile(path)
-        guard let place = file.signer(at: now) else {
+        guard let index = file.signer(at: now) else {
             throw CommandFailure("\(file.path): no key signs now; see playgate keys list", code: "key_unusable")
         }
         do throws(KeySetError) {
-            return [UInt8](try EdgeBundle.signed(policy, by: file.members[place].key).utf8)
+            return [UInt8](try EdgeBundle.signed(policy, by: file.members[index].key).utf8)
         } catch { throw CommandFailure("\(file.path): \(error)", code: error.code.rawValue) }
     }
 }

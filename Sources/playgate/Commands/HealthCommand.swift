@@ -51,7 +51,9 @@ struct HealthCommand: AsyncParsableCommand, JSONAnswering {
         do throws(ListenerClient.Failure) { report = try await ask(check).get() } catch {
             throw CommandFailure("no gate answers at \(check.address): \(error.reason)", code: "gate_unreachable")
         }
-        Terminal.output.write(json ? Self.json(check.address, report) : Self.text(check.address, report))
+        Terminal.output.write(
+            json ? Self.json(address: check.address, report: report) : Self.text(address: check.address, report: report)
+        )
         if !report.faults.isEmpty { throw ExitCode.refused }
     }
 
@@ -72,7 +74,7 @@ struct HealthCommand: AsyncParsableCommand, JSONAnswering {
         }
     }
 
-    private static func json(_ address: String, _ report: HealthReport) -> String {
+    private static func json(address: String, report: HealthReport) -> String {
         let answer = JSON.object([
             ("ready", .bool(report.faults.isEmpty)), ("admin", .string(address)), ("faults", .object(report.faults)),
             ("rejectedReload", .array(report.rejectedReload.map { .string($0) })),
@@ -80,7 +82,7 @@ struct HealthCommand: AsyncParsableCommand, JSONAnswering {
         return answer.line + "\n"
     }
 
-    private static func text(_ address: String, _ report: HealthReport) -> String {
+    private static func text(address: String, report: HealthReport) -> String {
         let isReady = report.faults.isEmpty
         let head = isReady ? Style.green("✔") + " ready" : Style.red("✘") + " not ready"
         let faults = report.faults.map { "  \($0.name): \($0.value.text ?? $0.value.line)\n" }

@@ -38,7 +38,7 @@ enum LineBatch {
         var counts: [String: Int] = [:]
 
         /// Adds the result of a line.
-        mutating func add(_ verdict: String, line: Int, _ members: [JSON.Member]) {
+        mutating func add(_ verdict: String, line: Int, members: [JSON.Member]) {
             JSON.object([("line", .number(Int64(line)))] + members).write(to: &output)
             output.append(UInt8(ascii: "\n"))
             counts[verdict, default: 0] += 1
@@ -61,10 +61,10 @@ enum LineBatch {
     ///   - jobs: The number of blocks that are processed at once; `nil` for all cores.
     ///   - process: Returns the result of a block of complete lines.
     static func run(
-        _ path: String,
-        _ lines: BatchLines,
+        on path: String,
+        lines: BatchLines,
         jobs: Int?,
-        _ process: @escaping @Sendable (Lines) throws -> Block
+        process: @escaping @Sendable (Lines) throws -> Block
     ) async throws -> [String: Int] {
         let file = try InputFile(path)
         defer { file.close() }
@@ -93,7 +93,7 @@ enum LineBatch {
                     counts.merge(block.counts, uniquingKeysWith: +)
                     written += 1
                 }
-                progress.show(lines.bytesRead, "\(counts.values.reduce(0, +)) tokens")
+                progress.show(done: lines.bytesRead, note: "\(counts.values.reduce(0, +)) tokens")
             }
         }
         return counts

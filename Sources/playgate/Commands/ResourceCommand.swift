@@ -90,9 +90,9 @@ struct ResourceCommand: ParsableCommand {
         func run() throws {
             if granted == "-", wanted == "-" { throw ValidationError("only one of the two can be standard input") }
             let mismatch = Self.mismatch(
-                try InputFile.argument(granted),
-                try InputFile.argument(wanted),
-                matching.options
+                granted: try InputFile.argument(granted),
+                wanted: try InputFile.argument(wanted),
+                options: matching.options
             )
             if json {
                 let object = JSON.object([
@@ -107,9 +107,9 @@ struct ResourceCommand: ParsableCommand {
 
         /// Compares as the verifier does. A wanted text that is not a resource still matches equal bytes.
         private static func mismatch(
-            _ granted: String,
-            _ wanted: String,
-            _ options: MediaResource.MatchOptions
+            granted: String,
+            wanted: String,
+            options: MediaResource.MatchOptions
         ) -> ResourceMismatch? {
             if let wanted = try? MediaResource(wanted) {
                 return wanted.mismatch(withGranted: granted, options: options)

@@ -51,9 +51,9 @@ struct RevocationsCommand: AsyncParsableCommand {
 
         /// Prints the answer of the gate. Throws the exit code of a refusal.
         func report(
-            _ address: String,
-            _ ask: () async throws(ListenerClient.Failure) -> RevocationClient.Answer,
-            _ text: (JSON) -> String
+            at address: String,
+            ask: () async throws(ListenerClient.Failure) -> RevocationClient.Answer,
+            text: (JSON) -> String
         ) async throws {
             let answer: RevocationClient.Answer
             do throws(ListenerClient.Failure) { answer = try await ask() } catch {
@@ -105,8 +105,8 @@ struct RevocationsCommand: AsyncParsableCommand {
         func run() async throws {
             let client = try gate.client()
             try await gate.report(
-                client.address,
-                { () async throws(ListenerClient.Failure) in try await client.list() }
+                at: client.address,
+                ask: { () async throws(ListenerClient.Failure) in try await client.list() }
             ) {
                 answer in
                 guard case .array(let all)? = answer["revocations"], !all.isEmpty else { return "nothing is revoked\n" }
@@ -147,9 +147,9 @@ struct RevocationsCommand: AsyncParsableCommand {
             let client = try gate.client()
             let members = subject.members + (force ? [("force", .bool(true))] : [])
             try await gate.report(
-                client.address,
-                { () async throws(ListenerClient.Failure) in try await client.add(members) },
-                { "revoked: \($0["revoked"]?.text ?? "")\nid: \($0["id"]?.text ?? "")\n" }
+                at: client.address,
+                ask: { () async throws(ListenerClient.Failure) in try await client.add(members) },
+                text: { "revoked: \($0["revoked"]?.text ?? "")\nid: \($0["id"]?.text ?? "")\n" }
             )
         }
     }
@@ -179,12 +179,12 @@ struct RevocationsCommand: AsyncParsableCommand {
             let client = try gate.client()
             let (members, id) = (subject.members, id)
             try await gate.report(
-                client.address,
-                { () async throws(ListenerClient.Failure) in
+                at: client.address,
+                ask: { () async throws(ListenerClient.Failure) in
                     if let id { return try await client.lift(id: id.percentEncoded) }
                     return try await client.lift(members)
                 },
-                { "lifted: \($0["id"]?.text ?? "")\n" }
+                text: { "lifted: \($0["id"]?.text ?? "")\n" }
             )
         }
     }

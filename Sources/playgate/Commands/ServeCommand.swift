@@ -86,8 +86,8 @@ struct CheckCommand: ParsableCommand, JSONAnswering {
     private static func json(_ error: ConfigurationError) -> JSON {
         let problems = error.problems.map { problem -> JSON in
             .object([
-                ("file", .string(problem.place.file)), ("line", .number(Int64(problem.place.line))),
-                ("column", .number(Int64(problem.place.column))), ("key", .string(problem.place.key)),
+                ("file", .string(problem.location.file)), ("line", .number(Int64(problem.location.line))),
+                ("column", .number(Int64(problem.location.column))), ("key", .string(problem.location.key)),
                 ("message", .string(problem.message)),
             ])
         }

@@ -50,15 +50,15 @@ struct TopCommand: AsyncParsableCommand, JSONAnswering {
         do throws(ListenerClient.Failure) { before = try await monitor.sample() } catch {
             throw CommandFailure("no gate answers at \(monitor.address): \(error.reason)", code: "gate_unreachable")
         }
-        var shown = 0
-        while count.map({ shown < $0 }) ?? true {
+        var samples = 0
+        while count.map({ samples < $0 }) ?? true {
             try await Task.sleep(for: interval.duration)
             do throws(ListenerClient.Failure) {
                 let now = try await monitor.sample()
-                show(GateReading(now, since: before, try await monitor.health()), at: monitor.address)
+                show(GateReading(now, since: before, health: try await monitor.health()), at: monitor.address)
                 before = now
             } catch { showFailure(error, at: monitor.address) }
-            shown += 1
+            samples += 1
         }
     }
 
@@ -93,7 +93,7 @@ private struct GateReading {
     private static let duration = "playgate_decision_duration_seconds"
     private static let storeDuration = "playgate_store_duration_seconds"
 
-    init(_ now: MetricsSample, since before: MetricsSample, _ health: HealthReport) {
+    init(_ now: MetricsSample, since before: MetricsSample, health: HealthReport) {
         (self.now, self.before, self.health) = (now, before, health)
         decisions = now.decisions(since: before)
         seconds = now.seconds(since: before)
@@ -133,7 +133,7 @@ private struct GateReading {
         lines += warnings.map { Style.yellow($0) }
         lines.append("")
         if decisions.isEmpty { lines.append(Style.faint("no decisions in this interval")) }
-        lines += decisions.prefix(Self.rows).map { line($0.decision, $0.code, $0.count / seconds) }
+        lines += decisions.prefix(Self.rows).map { line(for: $0.decision, code: $0.code, rate: $0.count / seconds) }
         if decisions.count > Self.rows { lines.append(Style.faint("\(decisions.count - Self.rows) more codes")) }
         return lines.joined(separator: "\n") + "\n"
     }
@@ -170,7 +170,7 @@ private struct GateReading {
         return warnings
     }
 
-    private func line(_ decision: String, _ code: String, _ rate: Double) -> String {
+    private func line(for decision: String, code: String, rate: Double) -> String {
         let rate = Self.number(rate)
         let style: Style = decision == "allow" ? .green : decision == "refuse" ? .red : .yellow
         let space = String(repeating: " ", count: max(9 - rate.count, 0))

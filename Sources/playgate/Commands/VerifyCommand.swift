@@ -91,7 +91,7 @@ struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
             answer = verifier.authenticate(text, at: now)
         }
         Terminal.output.write(
-            json ? JSON.object(JSON.members(answer)).line + "\n" : report(answer, wanted, now)
+            json ? JSON.object(JSON.members(answer)).line + "\n" : report(answer, wanted: wanted, at: now)
         )
         guard answer.isValid else { throw answer.reason == .internalFailure ? ExitCode(2) : .refused }
     }
@@ -105,7 +105,7 @@ struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
 
     // MARK: For people
 
-    private func report(_ answer: Verification, _ wanted: MediaResource?, _ now: Timestamp) -> String {
+    private func report(_ answer: Verification, wanted: MediaResource?, at now: Timestamp) -> String {
         var text = ""
         let failed = answer.reason?.step.flatMap { VerificationStep.allCases.firstIndex(of: $0) }
         for (index, step) in VerificationStep.allCases.enumerated() {
@@ -117,7 +117,7 @@ struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
             } else if step == .resource, wanted == nil {
                 text += Style.yellow("  – \(name)not checked: this does not authorize a playback") + "\n"
             } else {
-                text += Style.green("  ✔ ") + name + detail(step, answer, wanted) + "\n"
+                text += Style.green("  ✔ ") + name + detail(of: step, in: answer, wanted: wanted) + "\n"
             }
         }
         if let token = answer.token { text += "\n" + token.table }
@@ -128,7 +128,7 @@ struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
         return text
     }
 
-    private func detail(_ step: VerificationStep, _ answer: Verification, _ wanted: MediaResource?) -> String {
+    private func detail(of step: VerificationStep, in answer: Verification, wanted: MediaResource?) -> String {
         switch step {
         case .envelope: "a media token"
         case .signature: "made by the trusted key \((answer.key ?? "").printable(limit: 100))"

@@ -87,19 +87,19 @@ struct GrantAnswer {
 
     func report(at now: Timestamp) -> String {
         var text = refusal.map { $0.report(at: now) } ?? "\(Style.bold(Style.green("valid"))) at \(now)\n"
-        func row(_ name: String, _ value: String) {
+        func row(_ name: String, value: String) {
             text += "  \(name)\(String(repeating: " ", count: 11 - name.count))\(value)\n"
         }
         if let grant {
             let source = isIssuerAssumed ? " (the token's own word: give --issuer to demand one)" : ""
-            row("issuer", issuer.printable(limit: 256) + source)
-            row("key", grant.key.description)
-            if let expires = grant.expires { row("expires", "\(expires)") }
-            if let start = grant.renewalStart { row("renewable", "from \(start) on") }
-            if let id = grant.sessionID { row("session", id.hexadecimal) }
-            if let end = grant.sessionEnd { row("ends", "\(end)") }
+            row("issuer", value: issuer.printable(limit: 256) + source)
+            row("key", value: grant.key.description)
+            if let expires = grant.expires { row("expires", value: "\(expires)") }
+            if let start = grant.renewalStart { row("renewable", value: "from \(start) on") }
+            if let id = grant.sessionID { row("session", value: id.hexadecimal) }
+            if let end = grant.sessionEnd { row("ends", value: "\(end)") }
         }
-        for assumption in assumptions { row("assumed", Style.yellow(assumption.meaning)) }
+        for assumption in assumptions { row("assumed", value: Style.yellow(assumption.meaning)) }
         return text
     }
 }
@@ -107,9 +107,9 @@ struct GrantAnswer {
 extension GrantRefusal {
     /// The refusal and what to do next, for people.
     func report(at now: Timestamp) -> String {
-        let place = detail.map { " (\($0.description.printable(limit: 80)))" } ?? ""
+        let suffix = detail.map { " (\($0.description.printable(limit: 80)))" } ?? ""
         return """
-            \(Style.bold(Style.red("refused"))): \(code.rawValue)\(place) at \(now)
+            \(Style.bold(Style.red("refused"))): \(code.rawValue)\(suffix) at \(now)
             \(code.message) \(advice)
 
             """

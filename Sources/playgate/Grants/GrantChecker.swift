@@ -44,7 +44,14 @@ struct GrantChecker: Sendable {
         signedPolicy = Self.signedPolicy(audience: audience, try options.decryptionKeys())
         let make = (keys, policy, signedPolicy, options, format)
         fixed = try issuer.map { (issuer) throws(CommandFailure) in
-            let verifier = try Self.verifier(make.0, issuer, make.1, make.2, make.3, make.4)
+            let verifier = try Self.verifier(
+                keys: make.0,
+                issuer: issuer,
+                policy: make.1,
+                signedPolicy: make.2,
+                options: make.3,
+                format: make.4
+            )
             return Selected(issuer: issuer, isIssuerAssumed: false, verifier: verifier)
         }
     }
@@ -70,12 +77,12 @@ struct GrantChecker: Sendable {
     }
 
     private static func verifier(
-        _ keys: GrantKeySet,
-        _ issuer: String,
-        _ policy: CATPolicy,
-        _ signedPolicy: URISigningPolicy,
-        _ options: SignedURIOptions,
-        _ format: GrantFormatName
+        keys: GrantKeySet,
+        issuer: String,
+        policy: CATPolicy,
+        signedPolicy: URISigningPolicy,
+        options: SignedURIOptions,
+        format: GrantFormatName
     ) throws(CommandFailure) -> Verifier {
         let keys = try keys.keys(of: issuer)
         guard format == .uriSigning else {
@@ -100,7 +107,14 @@ struct GrantChecker: Sendable {
         // No token can name the empty issuer, so one that names none is refused.
         let name = format.issuer(in: token, header: options.jwtHeader) ?? ""
         if let known, known.issuer.utf8.elementsEqual(name.utf8) { return known }
-        let verifier = try Self.verifier(keys, name, policy, signedPolicy, options, format)
+        let verifier = try Self.verifier(
+            keys: keys,
+            issuer: name,
+            policy: policy,
+            signedPolicy: signedPolicy,
+            options: options,
+            format: format
+        )
         return Selected(issuer: name, isIssuerAssumed: true, verifier: verifier)
     }
 
@@ -109,7 +123,7 @@ struct GrantChecker: Sendable {
     /// - Parameter facts: The facts; `nil` if the URL has no form that all servers read alike.
     func check(
         _ token: String,
-        _ facts: RequestFacts?,
+        for facts: RequestFacts?,
         at now: Timestamp,
         known: inout Selected?
     ) throws(CommandFailure) -> GrantAnswer {
@@ -127,14 +141,14 @@ struct GrantChecker: Sendable {
             case .refused(let refusal): verdict = .refused(refusal)
             case .authentic(let grant):
                 answer.grant = grant
-                verdict = verifier.judge(grant, shownAs: token.utf8.span, facts, at: now)
+                verdict = verifier.judge(grant, presentedAs: token.utf8.span, for: facts, at: now)
             }
         case .signedURI(let verifier):
             switch verifier.authenticate(token.utf8.span, at: now) {
             case .refused(let refusal): verdict = .refused(refusal)
             case .authentic(let grant):
                 answer.grant = grant
-                verdict = verifier.judge(grant, facts, at: now)
+                verdict = verifier.judge(grant, for: facts, at: now)
             }
         }
         switch verdict {
@@ -146,11 +160,11 @@ struct GrantChecker: Sendable {
 
     /// Checks the tokens of a request in their order. The first one that allows it decides; if none does, the last authentic
     /// one, otherwise the first.
-    func check(_ tokens: [String], _ facts: RequestFacts?, at now: Timestamp) throws(CommandFailure) -> GrantAnswer {
+    func check(_ tokens: [String], for facts: RequestFacts?, at now: Timestamp) throws(CommandFailure) -> GrantAnswer {
         var decisive: GrantAnswer?
         for token in tokens.prefix(URISigningVerifier.maximumPackages) {
             var known: Selected?
-            let answer = try check(token, facts, at: now, known: &known)
+            let answer = try check(token, for: facts, at: now, known: &known)
             if answer.isValid { return answer }
             if decisive == nil || answer.grant != nil { decisive = answer }
         }

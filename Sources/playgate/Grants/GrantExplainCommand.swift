@@ -88,7 +88,7 @@ extension GrantCommand {
                 return GrantExplanation(hasURL: true, isVerified: false, refusal: GrantRefusal(.uriMismatch))
             }
             let hasURL = url != nil
-            guard let keys else { return try unverified(token, facts, hasURL: hasURL, at: now) }
+            guard let keys else { return try unverified(token, for: facts, hasURL: hasURL, at: now) }
             let checker = try GrantChecker(
                 try GrantKeySet(keys, for: format),
                 issuer: issuer,
@@ -96,12 +96,12 @@ extension GrantCommand {
                 format: format,
                 options: signing
             )
-            return Self.verified(token, facts, by: try checker.select(for: token), hasURL: hasURL, at: now)
+            return Self.verified(token, for: facts, by: try checker.select(for: token), hasURL: hasURL, at: now)
         }
 
         private static func verified(
             _ token: String,
-            _ facts: RequestFacts,
+            for facts: RequestFacts,
             by selected: GrantChecker.Selected,
             hasURL: Bool,
             at now: Timestamp
@@ -109,10 +109,10 @@ extension GrantCommand {
             let (verdict, key, claims): (GrantVerdict, TokenKey?, [ExplainedClaim])
             switch selected.verifier {
             case .cat(let verifier):
-                let explained = verifier.explain(token.utf8.span, facts, at: now)
+                let explained = verifier.explain(token.utf8.span, for: facts, at: now)
                 (verdict, key, claims) = (explained.verdict, explained.key, explained.claims)
             case .signedURI(let verifier):
-                let explained = verifier.explain(token.utf8.span, facts, at: now)
+                let explained = verifier.explain(token.utf8.span, for: facts, at: now)
                 (verdict, key, claims) = (explained.verdict, explained.key, explained.claims)
             }
             var answer = GrantExplanation(hasURL: hasURL, isVerified: key != nil, refusal: verdict.refusal)
@@ -126,7 +126,7 @@ extension GrantCommand {
 
         private func unverified(
             _ token: String,
-            _ facts: RequestFacts,
+            for facts: RequestFacts,
             hasURL: Bool,
             at now: Timestamp
         ) throws(CommandFailure) -> GrantExplanation {
@@ -135,7 +135,7 @@ extension GrantCommand {
                 if format == .uriSigning {
                     let read = try UnverifiedSignedURI(token.utf8.span)
                     let policy = GrantChecker.signedPolicy(audience: audience, keys)
-                    let explained = read.explain(facts, policy, at: now)
+                    let explained = read.explain(for: facts, under: policy, at: now)
                     var answer = GrantExplanation(hasURL: hasURL, isVerified: false, refusal: explained.refusal)
                     (answer.issuer, answer.isIssuerAssumed) = (read.issuer, true)
                     (answer.keyID, answer.algorithm) = (read.keyID, read.algorithm)
@@ -144,7 +144,7 @@ extension GrantCommand {
                 }
                 let read = try UnverifiedCAT(token.utf8.span)
                 let policy = GrantChecker.policy(audience: audience)
-                let explained = read.explain(shownAs: token.utf8.span, facts, policy, at: now)
+                let explained = read.explain(presentedAs: token.utf8.span, for: facts, under: policy, at: now)
                 var answer = GrantExplanation(hasURL: hasURL, isVerified: false, refusal: explained.refusal)
                 answer.issuer = read.issuer
                 answer.isIssuerAssumed = true
@@ -222,13 +222,13 @@ struct GrantExplanation {
     var json: JSON {
         let notice: [JSON.Member] = isVerified ? [] : [("notice", .string("NOT VERIFIED"))]
         let isAllowed = isVerified && hasURL && refusal == nil
-        let shown = refusal.map { isUndecided($0) ? GrantRefusal(.contextMissing, $0.detail) : $0 }
+        let reported = refusal.map { isUndecided($0) ? GrantRefusal(.contextMissing, detail: $0.detail) : $0 }
         let facts: [JSON.Member] = [
             ("issuer", .optional(issuer)), ("issuerAssumed", .bool(isIssuerAssumed)),
             ("keyID", .optional(keyID?.description)), ("algorithm", .optional(algorithm?.rawValue)),
             ("claims", .array(claims.map(json))),
         ]
-        return .object(notice + JSON.grantVerdict(isValid: isAllowed, shown) + facts)
+        return .object(notice + JSON.grantVerdict(isValid: isAllowed, reported) + facts)
     }
 
     private func json(_ claim: ExplainedClaim) -> JSON {
@@ -260,12 +260,12 @@ struct GrantExplanation {
     private var table: String {
         let names = claims.map { $0.name.printable(limit: 40) }
         let width = max(8, names.map(\.count).max() ?? 0) + 2
-        func padded(_ text: String, _ width: Int) -> String {
+        func padded(_ text: String, to width: Int) -> String {
             text + String(repeating: " ", count: max(1, width - text.count))
         }
         let rows = zip(claims, names).map { claim, name in
             let outcome = outcome(claim)
-            let columns = padded(name, width) + outcome.styled(padded(outcome.words, 15))
+            let columns = padded(name, to: width) + outcome.styled(padded(outcome.words, to: 15))
             return "  " + columns + claim.value.printable(limit: 100) + reason(claim) + "\n"
         }
         return rows.joined()

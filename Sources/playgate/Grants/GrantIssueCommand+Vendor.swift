@@ -44,7 +44,7 @@ extension GrantCommand.Issue {
         let key = try vendor.key(format)
         let (request, delivery): (SigningRequest, SignedDelivery)
         do throws(SigningError) {
-            let issuer = try format.issuer(key, vendor.settings)
+            let issuer = try format.issuer(with: key, settings: vendor.settings)
             for warning in issuer.warnings { Terminal.error.write("\(format.rawValue): \(warning.words)\n") }
             request = try signingRequest(at: now)
             delivery = try issuer.issue(request)
@@ -56,7 +56,7 @@ extension GrantCommand.Issue {
 
     private func signingRequest(at now: Timestamp) throws(SigningError) -> SigningRequest {
         let life = min(life.milliseconds, session?.milliseconds ?? .max)
-        guard let scope = restrictions.scope else { throw SigningError(.missing, "scope") }
+        guard let scope = restrictions.scope else { throw SigningError(.missing, value: "scope") }
         var request = SigningRequest(
             path: vendorScope.single ? vendorScope.file ?? scope : scope,
             issued: now,
@@ -68,7 +68,7 @@ extension GrantCommand.Issue {
         if let client = vendorScope.client { request.client = ClientNetwork(client.address, length: client.length) }
         request.session = vendorScope.sessionID
         if request.session == nil, session != nil {
-            guard let bytes = try? CATIssuer.randomIdentifier() else { throw SigningError(.missing, "session") }
+            guard let bytes = try? CATIssuer.randomIdentifier() else { throw SigningError(.missing, value: "session") }
             request.session = bytes.hexadecimal
         }
         return request
@@ -90,16 +90,16 @@ extension SignedDelivery {
     /// The token in all its carriers, for people.
     func report(at now: Timestamp) -> String {
         var text = ""
-        func row(_ name: String, _ value: String?) {
+        func row(_ name: String, value: String?) {
             guard let value else { return }
             text += "\(name)\(String(repeating: " ", count: 9 - name.count))\(value)\n"
         }
-        row("token", token)
-        row("query", query)
-        for cookie in cookies { row("cookie", cookie.line(until: expires, at: now)) }
-        row("path", path)
-        row("url", url)
-        row("expires", "\(expires)")
+        row("token", value: token)
+        row("query", value: query)
+        for cookie in cookies { row("cookie", value: cookie.line(until: expires, at: now)) }
+        row("path", value: path)
+        row("url", value: url)
+        row("expires", value: "\(expires)")
         return text
     }
 

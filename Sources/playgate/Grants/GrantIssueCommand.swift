@@ -130,7 +130,7 @@ extension GrantCommand {
             guard format == .cat else {
                 let issued = try issuedSignedURI(by: key, at: now)
                 warnOfMissingSession()
-                let text = signing.sign.map { signing.signed($0, issued.token) } ?? issued.token
+                let text = signing.sign.map { signing.signed($0, with: issued.token) } ?? issued.token
                 Terminal.output.write(json ? issued.json(restrictions.scopeURL).line + "\n" : text + "\n")
                 return
             }

@@ -88,15 +88,15 @@ extension GrantCommand {
                 )
             }
             let made = try chosen.map { (algorithm) throws(CommandFailure) in try generate(algorithm, at: .now()) }
-            let published = try isPublic ? Self.published(made.map(\.key), format) : nil
+            let published = try isPublic ? Self.published(made.map(\.key), as: format) : nil
             for (algorithm, key) in zip(chosen, made) {
-                try folder.write(algorithm.file, key.content, isSecret: true, replaces: force)
+                try folder.write(algorithm.file, content: key.content, isSecret: true, replaces: force)
             }
-            try folder.write("keys.json", try Self.jwkSet(made), isSecret: true, replaces: force)
-            if let published { try folder.write(format.file, published, isSecret: false, replaces: force) }
+            try folder.write("keys.json", content: try Self.jwkSet(made), isSecret: true, replaces: force)
+            if let published { try folder.write(format.file, content: published, isSecret: false, replaces: force) }
             let isNew = !folder.contains(Self.subjectFile)
-            if isNew { try folder.write(Self.subjectFile, try Self.subjectKey(), isSecret: true) }
-            report(folder, zip(chosen, made).map { ($0, $1.key) }, files, isSubjectNew: isNew)
+            if isNew { try folder.write(Self.subjectFile, content: try Self.subjectKey(), isSecret: true) }
+            report(on: folder, keys: zip(chosen, made).map { ($0, $1.key) }, files: files, isSubjectNew: isNew)
         }
 
         /// The name of the file with the key that names sessions.
@@ -131,7 +131,7 @@ extension GrantCommand {
         // MARK: Publishing
 
         private func publish(_ path: String) throws {
-            let published = try Self.published(try GrantKeySet(path).keys(of: "").keys, format)
+            let published = try Self.published(try GrantKeySet(path).keys(of: "").keys, as: format)
             // A terminal is no place for bytes.
             let isText = format == .cose && Terminal.output.isInteractive
             Terminal.output.write(isText ? [UInt8]((published.hexadecimal + "\n").utf8) : published)
@@ -139,7 +139,7 @@ extension GrantCommand {
 
         private static func published(
             _ keys: [TokenKey],
-            _ format: KeySetFormatArgument
+            as format: KeySetFormatArgument
         ) throws(CommandFailure) -> [UInt8] {
             guard keys.contains(where: { !$0.algorithm.isMAC }), let set = try? KeySet(keys) else {
                 throw CommandFailure(
@@ -156,12 +156,12 @@ extension GrantCommand {
         // MARK: Report
 
         private func report(
-            _ folder: NewFolder,
-            _ made: [(GrantAlgorithmArgument, TokenKey)],
-            _ files: [String],
+            on folder: NewFolder,
+            keys made: [(GrantAlgorithmArgument, TokenKey)],
+            files: [String],
             isSubjectNew: Bool
         ) {
-            let lines = configuration(folder, made)
+            let lines = configuration(for: folder, keys: made)
             let written = files + (isSubjectNew ? [Self.subjectFile] : [])
             if json {
                 let keys: [JSON] = made.map { algorithm, key in
@@ -181,7 +181,7 @@ extension GrantCommand {
             Terminal.output.write(text + "For the gate's configuration:\n" + lines)
         }
 
-        private func configuration(_ folder: NewFolder, _ made: [(GrantAlgorithmArgument, TokenKey)]) -> String {
+        private func configuration(for folder: NewFolder, keys made: [(GrantAlgorithmArgument, TokenKey)]) -> String {
             let keys = made.map { algorithm, key in
                 let source = algorithm == .hs256 ? "secret" : "private"
                 let file = Self.scalar(folder.path(algorithm.file))

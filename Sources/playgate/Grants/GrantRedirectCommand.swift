@@ -89,8 +89,8 @@ extension GrantCommand {
             )
             let (bare, tokens) = url.cutting(signing.package)
             let isGiven = token.token != nil || token.tokenFile != nil
-            let shown = isGiven || tokens.isEmpty ? [try token.read()] : tokens
-            let answer = try checker.check(shown, try facts.facts(bare), at: now)
+            let presented = isGiven || tokens.isEmpty ? [try token.read()] : tokens
+            let answer = try checker.check(presented, for: try facts.facts(bare), at: now)
             guard answer.isValid, let grant = answer.grant as? URISigningGrant, let uri = bare.uri else {
                 if json {
                     Terminal.output.write(answer.json.line + "\n")

@@ -75,8 +75,8 @@ extension GrantCommand {
         func run() throws {
             let now = at?.time ?? .now()
             let isGiven = token.token != nil || token.tokenFile != nil
-            let shown = isGiven ? nil : url?.cutting(signing.package).tokens.first
-            let outcome = try outcome(of: try shown ?? token.read(), at: now)
+            let presented = isGiven ? nil : url?.cutting(signing.package).tokens.first
+            let outcome = try outcome(of: try presented ?? token.read(), at: now)
             if let renewed = outcome.renewed {
                 Terminal.output.write(json ? renewed.json.line + "\n" : (renewed.field ?? renewed.token) + "\n")
                 return
@@ -93,7 +93,7 @@ extension GrantCommand {
         func outcome(of token: String, at now: Timestamp) throws(CommandFailure) -> GrantRenewalOutcome {
             let set = try GrantKeySet(keys.keys, for: format)
             let name = keys.issuer ?? format.issuer(in: token, header: signing.jwtHeader) ?? ""
-            guard format == .cat else { return try signedURIOutcome(of: token, set, name, at: now) }
+            guard format == .cat else { return try signedURIOutcome(of: token, keys: set, issuer: name, at: now) }
             var issuer = AcceptedIssuer(name)
             issuer.maximumSession = maximumSession?.duration
             let verifier = CATVerifier(keys: try set.keys(of: name), issuers: [issuer], policy: CATPolicy())
@@ -115,8 +115,8 @@ extension GrantCommand {
 
         private func signedURIOutcome(
             of token: String,
-            _ set: GrantKeySet,
-            _ name: String,
+            keys set: GrantKeySet,
+            issuer name: String,
             at now: Timestamp
         ) throws(CommandFailure) -> GrantRenewalOutcome {
             var issuer = signing.rules(name)
@@ -136,7 +136,7 @@ extension GrantCommand {
                 let renewed = try signer.renew(grant, at: now)
                 var outcome = GrantRenewalOutcome.Renewed(token: renewed.token, json: renewed.json(nil))
                 if let url {
-                    guard let field = field(renewed, grant, url, at: now) else {
+                    guard let field = field(with: renewed, of: grant, for: url, at: now) else {
                         return GrantRenewalOutcome(obstacle: .shortPath)
                     }
                     outcome.field = field
@@ -150,19 +150,29 @@ extension GrantCommand {
 
         /// Returns the field of an answer that hands a renewed token over; `nil` if the URL has too few segments for its cookie.
         private func field(
-            _ renewed: IssuedSignedURI,
-            _ grant: URISigningGrant,
-            _ url: URLArgument,
+            with renewed: IssuedSignedURI,
+            of grant: URISigningGrant,
+            for url: URLArgument,
             at now: Timestamp
         ) -> String? {
             let bare = url.cutting(signing.package).url
             guard let renewal = grant.renewal, let uri = bare.uri else { return nil }
             switch renewal.transport {
             case .query:
-                let location = URISigningRenewal.location(renewed.token, for: bare.target, signing.package)
+                let location = URISigningRenewal.location(
+                    with: renewed.token,
+                    for: bare.target,
+                    attribute: signing.package
+                )
                 return "Location: \(location)"
             case .cookie:
-                let line = renewal.cookie(renewed.token, expires: renewed.expires, for: uri, signing.package, at: now)
+                let line = renewal.cookie(
+                    with: renewed.token,
+                    expires: renewed.expires,
+                    for: uri,
+                    attribute: signing.package,
+                    at: now
+                )
                 return line.map { "Set-Cookie: \($0)" }
             }
         }

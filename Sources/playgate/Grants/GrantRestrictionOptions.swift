@@ -76,8 +76,8 @@ struct GrantRestrictionOptions: ParsableArguments {
 
     /// Adds the restrictions to the claims of a grant.
     func restrict(_ claims: inout CATClaims) {
-        if let host { claims.uri.append(.init(.host, .exact(host))) }
-        if let scope { claims.uri.append(.init(.path, .prefix(scope))) }
+        if let host { claims.uri.append(.init(.host, match: .exact(host))) }
+        if let scope { claims.uri.append(.init(.path, match: .prefix(scope))) }
         claims.methods = method.isEmpty ? ["GET", "HEAD"] : method
         claims.audience = audience
         claims.networks = address.map { .prefix($0.address, length: $0.length) } + asn.map { .system($0) }

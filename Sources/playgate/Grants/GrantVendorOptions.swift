@@ -67,7 +67,7 @@ struct GrantVendorOptions: ParsableArguments {
                 return .privateKey(try SigningPrivateKey(pem: Array(text.utf8)))
             }
             let text = try Self.read(secret ?? "-")
-            return .secret(try SigningSecret(text, secretForm?.form ?? format.secretForm ?? .text))
+            return .secret(try SigningSecret(text, form: secretForm?.form ?? format.secretForm ?? .text))
         } catch {
             // A file that cannot be read says so itself.
             if let name = error.value, error.code == .missing { _ = try InputFile.text(name) }
@@ -76,7 +76,7 @@ struct GrantVendorOptions: ParsableArguments {
     }
 
     private static func read(_ path: String) throws(SigningError) -> String {
-        do { return try InputFile.text(path) } catch { throw SigningError(.missing, path) }
+        do { return try InputFile.text(path) } catch { throw SigningError(.missing, value: path) }
     }
 }
 
@@ -148,7 +148,7 @@ extension SigningError {
         case .key: "\(format.rawValue) takes another type, form or size of key: see docs/vendors.md"
         case .weak: "\(value) is weak (MD5 or SHA-1); --set weak=true accepts it"
         case .character:
-            "\(value) has \(shownCharacter), which \(format.rawValue) cannot hold there: nothing is escaped silently"
+            "\(value) has \(printableCharacter), which \(format.rawValue) cannot hold there: nothing is escaped silently"
         case .missing: "\(value) is missing"
         case .value: "\(value) is not one that \(format.rawValue) has: see docs/vendors.md"
         case .setting: "\(format.rawValue) has no setting \(value): see docs/vendors.md"
@@ -161,7 +161,7 @@ extension SigningError {
         }
     }
 
-    private var shownCharacter: String {
+    private var printableCharacter: String {
         guard let character else { return "a character" }
         return 0x21..<0x7F ~= character.value
             ? "'\(character)'" : "U+\(String(character.value, radix: 16, uppercase: true))"

@@ -39,14 +39,14 @@ extension GrantCommand.Verify {
         let now = at?.time ?? .now()
         let key = try vendor.key(format)
         let verifier: (any VendorVerifier)?
-        do throws(SigningError) { verifier = try format.verifier(key, vendor.settings) } catch {
+        do throws(SigningError) { verifier = try format.verifier(with: key, settings: vendor.settings) } catch {
             throw CommandFailure(error.words(format), code: error.code.rawValue)
         }
         guard let verifier, let url = facts.url else { throw ExitCode.validationFailure }
         let token = try token.read()
         try facts.demandURLWithout(token)
         let request = SignedRequest(path: url.path, scope: scope, client: facts.client?.address)
-        let verdict = verifier.verify(token, request, at: now)
+        let verdict = verifier.verify(token, for: request, at: now)
         Terminal.output.write(json ? verdict.json.line + "\n" : verdict.report(at: now))
         guard verdict.grant != nil else { throw ExitCode.refused }
     }

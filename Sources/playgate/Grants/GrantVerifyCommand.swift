@@ -116,7 +116,7 @@ extension GrantCommand {
                 return
             }
             let now = at?.time ?? .now()
-            let answer = try answer(at: now)
+            let answer = try checkGiven(at: now)
             Terminal.output.write(json ? answer.json.line + "\n" : answer.report(at: now))
             guard answer.isValid else { throw ExitCode.refused }
         }
@@ -132,19 +132,19 @@ extension GrantCommand {
         }
 
         /// Checks the token, or for signed URIs those of the URL if none is given.
-        private func answer(at now: Timestamp) throws(CommandFailure) -> GrantAnswer {
-            guard format == .uriSigning, let url = facts.url else { return try answer(to: token.read(), at: now) }
+        private func checkGiven(at now: Timestamp) throws(CommandFailure) -> GrantAnswer {
+            guard format == .uriSigning, let url = facts.url else { return try check(token.read(), at: now) }
             let (bare, tokens) = url.cutting(signing.package)
             let isGiven = token.token != nil || token.tokenFile != nil
-            let shown = isGiven || tokens.isEmpty ? [try token.read()] : tokens
-            return try checker().check(shown, try facts.facts(bare), at: now)
+            let presented = isGiven || tokens.isEmpty ? [try token.read()] : tokens
+            return try checker().check(presented, for: try facts.facts(bare), at: now)
         }
 
         /// Checks a token.
-        func answer(to token: String, at now: Timestamp) throws(CommandFailure) -> GrantAnswer {
+        func check(_ token: String, at now: Timestamp) throws(CommandFailure) -> GrantAnswer {
             try facts.demandURLWithout(token)
             var known: GrantChecker.Selected?
-            return try checker().check(token, try facts.facts(facts.url), at: now, known: &known)
+            return try checker().check(token, for: try facts.facts(facts.url), at: now, known: &known)
         }
     }
 }
@@ -179,7 +179,7 @@ struct GrantBatch: Sendable {
         // Files of options are read once.
         let facts = try options.facts(options.url)
         let base = try options.facts(nil)
-        let counts = try await LineBatch.run(path, lines, jobs: jobs) { lines in
+        let counts = try await LineBatch.run(on: path, lines: lines, jobs: jobs) { lines in
             try verify(lines, facts: facts, base: base)
         }
         Terminal.error.write(Self.summary(counts))
@@ -198,44 +198,48 @@ struct GrantBatch: Sendable {
         block.output.reserveCapacity(lines.text.count)
         var known: GrantChecker.Selected?
         try lines.forEach { number, line in
-            if let answer = try signedURL(line, base, at: now) {
-                return block.add(answer.refusal?.code.rawValue ?? Self.valid, line: number, answer.members)
+            if let answer = try signedURL(in: line, base: base, at: now) {
+                return block.add(answer.refusal?.code.rawValue ?? Self.valid, line: number, members: answer.members)
             }
             let tab = line.firstIndex(of: UInt8(ascii: "\t"))
             let token = String(decoding: line[..<(tab ?? line.endIndex)], as: UTF8.self)
             var facts = facts
             if let tab {
-                facts = Self.facts(base, String(decoding: line[(tab + 1)...], as: UTF8.self), options)
+                facts = Self.facts(
+                    from: base,
+                    url: String(decoding: line[(tab + 1)...], as: UTF8.self),
+                    options: options
+                )
             } else if options.url == nil {
                 let verdict: [JSON.Member] = [
                     ("valid", .bool(false)), ("code", .string("url_missing")), ("claim", .null),
                 ]
-                return block.add("url_missing", line: number, verdict)
+                return block.add("url_missing", line: number, members: verdict)
             }
-            let answer = try checker.check(token, facts, at: now, known: &known)
-            block.add(answer.refusal?.code.rawValue ?? Self.valid, line: number, answer.members)
+            let answer = try checker.check(token, for: facts, at: now, known: &known)
+            block.add(answer.refusal?.code.rawValue ?? Self.valid, line: number, members: answer.members)
         }
         return block
     }
 
     /// Checks a line that is one URL with a token in it; `nil` for any other line.
     private func signedURL(
-        _ line: ArraySlice<UInt8>,
-        _ base: RequestFacts?,
+        in line: ArraySlice<UInt8>,
+        base: RequestFacts?,
         at now: Timestamp
     ) throws -> GrantAnswer? {
         guard let attribute, line.starts(with: "http".utf8), !line.contains(UInt8(ascii: "\t")),
             let (url, tokens) = URLArgument(argument: String(decoding: line, as: UTF8.self))?.cutting(attribute),
             !tokens.isEmpty
         else { return nil }
-        guard var facts = base, let uri = url.uri else { return try checker.check(tokens, nil, at: now) }
+        guard var facts = base, let uri = url.uri else { return try checker.check(tokens, for: nil, at: now) }
         facts.uri = uri
         facts.method = (options.method ?? "GET")[...]
-        return try checker.check(tokens, facts, at: now)
+        return try checker.check(tokens, for: facts, at: now)
     }
 
     /// Returns the facts with the URL of a line; `nil` if it is none.
-    private static func facts(_ base: RequestFacts?, _ text: String, _ options: GrantFactOptions) -> RequestFacts? {
+    private static func facts(from base: RequestFacts?, url text: String, options: GrantFactOptions) -> RequestFacts? {
         guard text.utf8.count <= maximumURLSize, var facts = base, let uri = URLArgument(argument: text)?.uri else {
             return nil
         }

@@ -141,7 +141,7 @@ struct SignedURIIssueOptions: ParsableArguments {
     }
 
     /// Returns a URL with a token in it.
-    func signed(_ url: String, _ token: String) -> String {
+    func signed(_ url: String, with token: String) -> String {
         let attribute = PackageAttribute(attribute) ?? .standard
         let withoutFragment = url.prefix { $0 != "#" }
         switch carrier {

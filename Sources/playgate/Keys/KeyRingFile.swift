@@ -49,21 +49,21 @@ struct KeyRingFile {
     }
 
     /// Returns the role of the key at `place`: of several that may sign, the one that began last does.
-    func role(_ place: Int, at now: Timestamp) -> Role {
-        let member = members[place]
+    func role(_ index: Int, at now: Timestamp) -> Role {
+        let member = members[index]
         if let end = member.verifyUntil, end < now { return .expired }
         if let start = member.signFrom, now < start { return .next }
-        return place == signer(at: now) ? .signing : .verifying
+        return index == signer(at: now) ? .signing : .verifying
     }
 
     /// The place of the key that signs at `now`, as a gate finds it.
     func signer(at now: Timestamp) -> Int? {
         var found: Int?
-        for (place, member) in members.enumerated() where member.key.operations.contains(.sign) {
+        for (index, member) in members.enumerated() where member.key.operations.contains(.sign) {
             let start = member.signFrom ?? Timestamp(millisecondsSince1970: .min)
             if start > now || member.signUntil.map({ $0 < now }) ?? false { continue }
             if let found, members[found].signFrom ?? Timestamp(millisecondsSince1970: .min) >= start { continue }
-            found = place
+            found = index
         }
         return found
     }
@@ -79,9 +79,9 @@ struct KeyRingFile {
     ) -> (set: [JSON], removed: [KeyID]) {
         var set: [JSON] = []
         var removed: [KeyID] = []
-        for (place, entry) in entries.enumerated() {
-            let member = members[place]
-            if role(place, at: now) == .expired {
+        for (index, entry) in entries.enumerated() {
+            let member = members[index]
+            if role(index, at: now) == .expired {
                 if let id = member.key.id { removed.append(id) }
                 continue
             }
@@ -90,9 +90,11 @@ struct KeyRingFile {
                 continue
             }
             let end = start.advanced(byMilliseconds: life.milliseconds)
-            set.append(entry.with("signUntil", start).with("verifyUntil", max(end, member.verifyUntil ?? end)))
+            set.append(
+                entry.with("signUntil", time: start).with("verifyUntil", time: max(end, member.verifyUntil ?? end))
+            )
         }
-        return (set + [key.with("signFrom", start)], removed)
+        return (set + [key.with("signFrom", time: start)], removed)
     }
 
     /// Returns the text of a set.
@@ -108,7 +110,7 @@ struct KeyRingFile {
 
 extension JSON {
     /// Returns the object with a member for a time, in seconds since 1970.
-    func with(_ name: String, _ time: Timestamp) -> JSON {
+    func with(_ name: String, time: Timestamp) -> JSON {
         guard case .object(let members) = self else { return self }
         let value = JSON.number(time.millisecondsSince1970 / 1000)
         return .object(members.filter { $0.name != name } + [(name: name, value: value)])

@@ -51,8 +51,8 @@ extension KeysCommand {
         func run() throws {
             let ring = try KeyRingFile(keys)
             let now = at?.time ?? .now()
-            let chosen = try places(ring, at: now)
-            let (content, isSecret) = try content(ring, chosen, at: now)
+            let chosen = try indices(ring, at: now)
+            let (content, isSecret) = try content(of: ring, members: chosen, at: now)
             if let out {
                 do throws(FileFault) { try out.replaceFile(with: content) } catch {
                     throw CommandFailure("\(out): \(error.reason)")
@@ -71,27 +71,27 @@ extension KeysCommand {
         }
 
         /// The places of the keys that are exported.
-        private func places(_ ring: KeyRingFile, at now: Timestamp) throws(CommandFailure) -> [Int] {
+        private func indices(_ ring: KeyRingFile, at now: Timestamp) throws(CommandFailure) -> [Int] {
             if let kid {
-                let place = ring.members.firstIndex { $0.key.id == KeyID(kid) }
-                guard let place else { throw CommandFailure("\(ring.path): has no key \(kid)", code: "key_unknown") }
-                return [place]
+                let index = ring.members.firstIndex { $0.key.id == KeyID(kid) }
+                guard let index else { throw CommandFailure("\(ring.path): has no key \(kid)", code: "key_unknown") }
+                return [index]
             }
             if format == .nginx || format == .akamai {
-                guard let place = ring.signer(at: now) else {
+                guard let index = ring.signer(at: now) else {
                     throw CommandFailure("\(ring.path): no key signs now; name one with --kid", code: "no_signer")
                 }
-                return [place]
+                return [index]
             }
             return ring.members.indices.filter { ring.role($0, at: now) != .expired }
         }
 
         private func content(
-            _ ring: KeyRingFile,
-            _ places: [Int],
+            of ring: KeyRingFile,
+            members indices: [Int],
             at now: Timestamp
         ) throws(CommandFailure) -> (bytes: [UInt8], isSecret: Bool) {
-            let members = places.map { ring.members[$0].key }
+            let members = indices.map { ring.members[$0].key }
             switch format {
             case .jwk, .cose:
                 let pairs = members.filter { !$0.algorithm.isMAC }
@@ -103,9 +103,9 @@ extension KeysCommand {
                 }
                 let text = [UInt8]((set.publishedJWKSet + "\n").utf8)
                 return (format == .jwk ? text : set.publishedCOSEKeySet, false)
-            case .ats: return try trafficServer(ring, places, at: now)
+            case .ats: return try trafficServer(for: ring, members: indices, at: now)
             case .nginx, .akamai:
-                let secret = try secret(ring, places[0])
+                let secret = try secret(in: ring, at: indices[0])
                 // nginx has the text of the secret, as the configuration of a gate has it.
                 let text =
                     format == .akamai ? secret.hexadecimal : "set $playgate_secret \"\(Base64.encodeURLSafe(secret))\";"
@@ -115,22 +115,22 @@ extension KeysCommand {
 
         /// The configuration of uri_signing: exactly one key renews, which is the one that signs.
         private func trafficServer(
-            _ ring: KeyRingFile,
-            _ places: [Int],
+            for ring: KeyRingFile,
+            members indices: [Int],
             at now: Timestamp
         ) throws(CommandFailure) -> (bytes: [UInt8], isSecret: Bool) {
             let known: [KeyAlgorithm] = [.hs256, .es256, .ps256, .rs256]
-            let places = places.filter { known.contains(ring.members[$0].key.algorithm) }
-            let signer = ring.signer(at: now).flatMap { places.contains($0) ? $0 : nil } ?? places.first
+            let indices = indices.filter { known.contains(ring.members[$0].key.algorithm) }
+            let signer = ring.signer(at: now).flatMap { indices.contains($0) ? $0 : nil } ?? indices.first
             guard let signer, let renewal = ring.members[signer].key.id?.text else {
                 throw CommandFailure(
                     "\(ring.path): has no key for Traffic Server, which knows HS256, ES256, PS256 and RS256",
                     code: KeySetError.Code.noUsableKey.rawValue
                 )
             }
-            let keys = places.compactMap { place -> JSON? in
-                let key = ring.members[place].key
-                return key.algorithm.isMAC ? ring.entries[place].members(["kty", "kid", "alg", "k"]) : key.publicJWK
+            let keys = indices.compactMap { index -> JSON? in
+                let key = ring.members[index].key
+                return key.algorithm.isMAC ? ring.entries[index].members(["kty", "kid", "alg", "k"]) : key.publicJWK
             }
             let object = JSON.object([
                 (
@@ -138,11 +138,11 @@ extension KeysCommand {
                     value: .object([("renewal_kid", .string(renewal)), ("keys", .array(keys))])
                 )
             ])
-            return ([UInt8]((object.line + "\n").utf8), places.contains { ring.members[$0].key.algorithm.isMAC })
+            return ([UInt8]((object.line + "\n").utf8), indices.contains { ring.members[$0].key.algorithm.isMAC })
         }
 
-        private func secret(_ ring: KeyRingFile, _ place: Int) throws(CommandFailure) -> [UInt8] {
-            guard case .object(let members)? = ring.entries[place].members(["k"]),
+        private func secret(in ring: KeyRingFile, at index: Int) throws(CommandFailure) -> [UInt8] {
+            guard case .object(let members)? = ring.entries[index].members(["k"]),
                 case .string(let text)? = members.first?.value, let bytes = Base64.decodeURLSafe(text)
             else {
                 throw CommandFailure(

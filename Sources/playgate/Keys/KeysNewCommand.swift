@@ -70,14 +70,18 @@ extension KeysCommand {
             }
             let (key, jwk) = try (algorithm ?? .hs256).makeKey(kid, besides: [], at: .now())
             let subject = grant && !folder.contains(GrantCommand.Keys.subjectFile)
-            try folder.write(KeyRingFile.name, KeyRingFile.text([jwk]), isSecret: true)
+            try folder.write(KeyRingFile.name, content: KeyRingFile.text([jwk]), isSecret: true)
             if subject {
-                try folder.write(GrantCommand.Keys.subjectFile, try GrantCommand.Keys.subjectKey(), isSecret: true)
+                try folder.write(
+                    GrantCommand.Keys.subjectFile,
+                    content: try GrantCommand.Keys.subjectKey(),
+                    isSecret: true
+                )
             }
-            report(folder, key, isSubjectNew: subject)
+            report(on: folder, key: key, isSubjectNew: subject)
         }
 
-        private func report(_ folder: NewFolder, _ key: TokenKey, isSubjectNew: Bool) {
+        private func report(on folder: NewFolder, key: TokenKey, isSubjectNew: Bool) {
             let file = GrantCommand.Keys.scalar(folder.path(KeyRingFile.name))
             var lines = "keys:\n  playgate: { set: \(file) }\n"
             if grant {
@@ -142,7 +146,7 @@ enum DevelopmentKeyFiles {
         }
         let contents = [keys.authorityCertificate, keys.signerCertificate, keys.signerKey]
         for ((name, isSecret), content) in zip(files, contents) {
-            try folder.write(name, [UInt8](content.utf8), isSecret: isSecret)
+            try folder.write(name, content: [UInt8](content.utf8), isSecret: isSecret)
             Terminal.output.write("\(folder.path(name))\n")
         }
     }

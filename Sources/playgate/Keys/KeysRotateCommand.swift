@@ -75,10 +75,10 @@ extension KeysCommand {
                 throw CommandFailure("\(ring.path): has \(set.count - 1) keys already", code: "too_many_keys")
             }
             try ring.replace(with: set)
-            report(key, present, start, removed)
+            report(key, present: present, from: start, removed: removed)
         }
 
-        private func report(_ key: TokenKey, _ present: TokenKey?, _ start: Timestamp, _ removed: [KeyID]) {
+        private func report(_ key: TokenKey, present: TokenKey?, from start: Timestamp, removed: [KeyID]) {
             if json {
                 let members: [JSON.Member] = [
                     ("added", .optional(key.id?.text)), ("algorithm", .string(key.algorithm.rawValue)),
@@ -115,13 +115,15 @@ extension KeysCommand {
         func run() throws {
             let ring = try KeyRingFile(keys)
             let now = at?.time ?? .now()
-            for (place, member) in ring.members.enumerated() {
-                let role = ring.role(place, at: now)
-                Terminal.output.write((json ? Self.object(member, role).line : Self.line(member, role)) + "\n")
+            for (index, member) in ring.members.enumerated() {
+                let role = ring.role(index, at: now)
+                Terminal.output.write(
+                    (json ? Self.object(of: member, role: role).line : Self.line(of: member, role: role)) + "\n"
+                )
             }
         }
 
-        private static func object(_ member: KeyRing.Member, _ role: KeyRingFile.Role) -> JSON {
+        private static func object(of member: KeyRing.Member, role: KeyRingFile.Role) -> JSON {
             func time(_ time: Timestamp?) -> JSON { time.map { .number($0.millisecondsSince1970) } ?? .null }
             return .object([
                 ("kid", .optional(member.key.id?.text)), ("algorithm", .string(member.key.algorithm.rawValue)),
@@ -130,7 +132,7 @@ extension KeysCommand {
             ])
         }
 
-        private static func line(_ member: KeyRing.Member, _ role: KeyRingFile.Role) -> String {
+        private static func line(of member: KeyRing.Member, role: KeyRingFile.Role) -> String {
             let times = [
                 ("signs from", member.signFrom), ("signs until", member.signUntil),
                 ("verifies until", member.verifyUntil),

@@ -130,15 +130,16 @@ extension ManifestCommand {
             do {
                 var output: [UInt8] = []
                 switch format?.format ?? ManifestFormat(detecting: head.span) {
-                case .hls: try rewrite(HLSRewriter(rules: rules), head, input, to: &output)
-                case .dash: try rewrite(MPDRewriter(rules: rules), head, input, to: &output)
-                case .steering: try rewrite(SteeringRewriter(rules: rules), head, input, to: &output)
-                case .thumbnails: try rewrite(ThumbnailRewriter(rules: rules), head, input, to: &output)
+                case .hls: try rewrite(with: HLSRewriter(rules: rules), head: head, from: input, to: &output)
+                case .dash: try rewrite(with: MPDRewriter(rules: rules), head: head, from: input, to: &output)
+                case .steering: try rewrite(with: SteeringRewriter(rules: rules), head: head, from: input, to: &output)
+                case .thumbnails:
+                    try rewrite(with: ThumbnailRewriter(rules: rules), head: head, from: input, to: &output)
                 case nil:
                     throw ManifestFault(
                         .malformed,
                         line: 1,
-                        "neither an HLS playlist, a DASH MPD, a steering manifest nor WebVTT"
+                        reason: "neither an HLS playlist, a DASH MPD, a steering manifest nor WebVTT"
                     )
                 }
                 Terminal.output.write(output)
@@ -188,9 +189,9 @@ extension ManifestCommand {
         }
 
         private func rewrite<Rewriter: ManifestRewriting & ~Copyable>(
-            _ rewriter: consuming Rewriter,
-            _ head: [UInt8],
-            _ input: InputFile,
+            with rewriter: consuming Rewriter,
+            head: [UInt8],
+            from input: InputFile,
             to output: inout [UInt8]
         ) throws {
             var piece = head

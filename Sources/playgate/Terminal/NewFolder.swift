@@ -35,7 +35,7 @@ struct NewFolder {
     ///   - replaces: True to replace a file of this name, at once. It is an error otherwise.
     func write(
         _ name: String,
-        _ content: [UInt8],
+        content: [UInt8],
         isSecret: Bool,
         replaces: Bool = false
     ) throws(CommandFailure) {

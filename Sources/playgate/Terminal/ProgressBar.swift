@@ -6,7 +6,7 @@ import CommandLineSupport
 /// A progress bar for a file that is being read. It is shown only if standard error is a terminal.
 struct ProgressBar {
     private let total: Int?
-    private let isShown: Bool
+    private let isVisible: Bool
     private let clock = ContinuousClock()
     private var next: ContinuousClock.Instant
 
@@ -15,23 +15,23 @@ struct ProgressBar {
     /// - Parameter total: The size of the file in bytes; `nil` if it is unknown.
     init(total: Int?) {
         self.total = total
-        isShown = Terminal.error.isInteractive
+        isVisible = Terminal.error.isInteractive
         next = clock.now
     }
 
     /// Shows that `done` bytes have been read, and `note`. Updates at most ten times a second.
-    mutating func show(_ done: Int, _ note: String) {
-        guard isShown, clock.now >= next else { return }
+    mutating func show(done: Int, note: String) {
+        guard isVisible, clock.now >= next else { return }
         next = clock.now + .milliseconds(100)
-        Terminal.error.write("\r\u{1B}[K" + line(done, note))
+        Terminal.error.write("\r\u{1B}[K" + line(done: done, note: note))
     }
 
     /// Removes the bar.
     func clear() {
-        if isShown { Terminal.error.write("\r\u{1B}[K") }
+        if isVisible { Terminal.error.write("\r\u{1B}[K") }
     }
 
-    private func line(_ done: Int, _ note: String) -> String {
+    private func line(done: Int, note: String) -> String {
         guard let total, total > 0 else { return "\(done / 1_048_576) MiB  \(note)" }
         let share = min(1, Double(done) / Double(total))
         let filled = Int(share * 30)

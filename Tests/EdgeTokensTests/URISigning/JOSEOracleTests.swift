@@ -19,7 +19,7 @@ struct `joserfc and jwcrypto` {
     private static func ask(_ requests: [[String: Any]]) throws -> [[String: Any]] {
         let lines = try requests.map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }
         let script = repository + "/Tests/EdgeTokensTests/Oracles/jose.py"
-        let run = try CommandRun(python, [script], input: [UInt8](lines.joined(separator: "\n").utf8))
+        let run = try CommandRun(python, arguments: [script], input: [UInt8](lines.joined(separator: "\n").utf8))
         try #require(run.status == 0, "\(run.error)")
         return try run.output.split(separator: "\n").map { line in
             try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -76,7 +76,7 @@ struct `joserfc and jwcrypto` {
             let verifier = try SignedSample.verifier([peer.key])
             for number in 0..<(peer.key.algorithm.isMAC ? 60 : 12) {
                 let token = try issuer.issue(try Self.claims(&random)).token
-                #expect(verifier.check(token, try SignedSample.facts(), at: SignedSample.time(1)).isAllowed)
+                #expect(verifier.check(token, for: try SignedSample.facts(), at: SignedSample.time(1)).isAllowed)
                 var request = peer.given
                 (request["do"], request["token"], request["with"]) = ("verify", token, Self.libraries[number % 2])
                 requests.append(request)
@@ -138,14 +138,14 @@ struct `joserfc and jwcrypto` {
         }
         let tokens = try Self.ask(requests).map { try #require($0["token"] as? String) }
         try #require(tokens.count == requests.count)
-        for (place, token) in tokens.enumerated() {
-            let key = peers[place / 2].key
+        for (index, token) in tokens.enumerated() {
+            let key = peers[index / 2].key
             let verifier = try SignedSample.verifier([key])
-            let verdict = verifier.check(token, try SignedSample.facts(), at: SignedSample.time(1))
-            #expect(verdict.isAllowed, "\(key) \(Self.libraries[place % 2]): \(verdict)")
-            #expect(!verifier.check(token, try SignedSample.facts(), at: SignedSample.time(300.5)).isAllowed)
-            let other = try SignedSample.verifier([peers[(place / 2 + 1) % peers.count].key])
-            #expect(!other.check(token, try SignedSample.facts(), at: SignedSample.time(1)).isAllowed)
+            let verdict = verifier.check(token, for: try SignedSample.facts(), at: SignedSample.time(1))
+            #expect(verdict.isAllowed, "\(key) \(Self.libraries[index % 2]): \(verdict)")
+            #expect(!verifier.check(token, for: try SignedSample.facts(), at: SignedSample.time(300.5)).isAllowed)
+            let other = try SignedSample.verifier([peers[(index / 2 + 1) % peers.count].key])
+            #expect(!other.check(token, for: try SignedSample.facts(), at: SignedSample.time(1)).isAllowed)
         }
     }
 
@@ -173,13 +173,13 @@ struct `joserfc and jwcrypto` {
         }
         let answers = try Self.ask(requests)
         try #require(answers.count == requests.count)
-        for (place, answer) in answers.enumerated() {
-            if place.isMultiple(of: 2) {
-                #expect(answer["text"] as? String == "203.0.113.0/24", "\(requests[place]): \(answer)")
+        for (index, answer) in answers.enumerated() {
+            if index.isMultiple(of: 2) {
+                #expect(answer["text"] as? String == "203.0.113.0/24", "\(requests[index]): \(answer)")
             } else {
                 let token = try #require(answer["token"] as? String)
-                let text = JWE(token.utf8.span)?.decrypted(by: [keys[place]])
-                #expect(text == [UInt8]("2001:db8::1".utf8), "\(requests[place])")
+                let text = JWE(token.utf8.span)?.decrypted(by: [keys[index]])
+                #expect(text == [UInt8]("2001:db8::1".utf8), "\(requests[index])")
             }
         }
     }

@@ -15,66 +15,88 @@ import Testing
         let value: String?
         let code: GrantCode?
 
-        init(_ name: String, _ value: String?, _ code: GrantCode?) {
+        init(_ name: String, value: String?, code: GrantCode?) {
             (self.name, self.value, self.code) = (name, value, code)
         }
     }
 
     private static let rows: [Row] = [
-        Row("iss", #""playgate""#, nil), Row("iss", #""other""#, .issuerRefused), Row("iss", nil, .issuerRefused),
-        Row("iss", "1", .malformed), Row("iss", "null", .malformed), Row("iss", #"["playgate"]"#, .malformed),
-        Row("aud", #""edge-1""#, nil), Row("aud", #"["x","edge-1"]"#, nil), Row("aud", #""edge""#, .audienceMismatch),
-        Row("aud", "[]", .audienceMismatch), Row("aud", "[1]", .malformed), Row("aud", "{}", .malformed),
-        Row("exp", "1925000121", .expired), Row("exp", "1925000122", nil), Row("exp", "1925000121.001", nil),
-        Row("exp", "1925000121.0", .expired), Row("exp", "1.925000420e9", nil),
-        Row("exp", #""1925000420""#, .malformed),
-        Row("exp", nil, .malformed), Row("exp", "-1", .malformed), Row("exp", "1e99", .malformed),
-        Row("exp", "9007199254740993", .malformed), Row("exp", "true", .malformed), Row("exp", "null", .malformed),
-        Row("exp", "[1925000420]", .malformed), Row("exp", "0", .expired),
-        Row("nbf", "1925000121", nil), Row("nbf", "1925000122", .notYetValid), Row("nbf", "1925000121.0", nil),
-        Row("nbf", "1925000121.5", .notYetValid), Row("nbf", #""0""#, .malformed), Row("nbf", "-5", .malformed),
-        Row("iat", "1", nil), Row("iat", "2925000121", nil), Row("iat", #""x""#, .malformed),
-        Row("cdniv", "1", nil), Row("cdniv", "2", .versionUnsupported), Row("cdniv", "0", .versionUnsupported),
-        Row("cdniv", #""1""#, .malformed), Row("cdniv", "1.0", .malformed),
-        Row("cdnicrit", #""cdniuc""#, .claimUnsupported), Row("cdnicrit", #""""#, .claimUnsupported),
-        Row("cdnicrit", #""x""#, .claimUnsupported), Row("cdnicrit", #""pge""#, .claimUnsupported),
-        Row("cdnicrit", #"["pge"]"#, .malformed),
-        Row("cdniuc", nil, .uriMismatch), Row("cdniuc", #""""#, .uriMismatch), Row("cdniuc", "1", .malformed),
-        Row("cdniuc", #""Regex:^https://.*$""#, .uriMismatch), Row("cdniuc", #""regex:""#, .claimUnsupported),
-        Row("cdniuc", #""regex:https://cdn.example/live""#, .uriMismatch),
-        Row("cdniuc", #""regex:https?://[a-z.]+/live/.*""#, nil), Row("cdniuc", #""regex:(a|https://.*)""#, nil),
-        Row("cdniuc", #""regex:^https://cdn\\.example/live/tnt/seg1\\.m4s$""#, nil),
-        Row("cdniuc", #""regex:^https://cdn\\.example/live/tnt/seg1\\.m4$""#, .uriMismatch),
-        Row("cdniuc", #""regex:a)|(https://.*""#, .claimUnsupported),
-        Row("cdniuc", #""regex:(?:https).*""#, .claimUnsupported),
-        Row("cdniuc", #""regex:.*\\d.*""#, .claimUnsupported),
-        Row("cdniuc", #""regex:(a{255}){255}""#, .tooLarge),
-        Row("cdniuc", #""hash:sha-256;GAgXqbO0-QXfKwYxtLDnSShATaRkGvVDg2xKCCb9EQ8""#, .uriMismatch),
-        Row("cdniuc", #""hash:sha-256-128;nUaz9VLWrOJcMK_osP4n5w""#, .uriMismatch),
-        Row("cdniuc", #""hash:sha-256;nUaz""#, .uriMismatch), Row("cdniuc", #""hash:md5;nUaz""#, .uriMismatch),
-        Row("cdniuc", #""hash:""#, .uriMismatch),
-        Row("cdniets", "300", .renewalInvalid), Row("cdnistt", "1", .renewalInvalid),
-        Row("cdnistt", "3", .renewalInvalid),
-        Row("cdnistt", #""1""#, .malformed), Row("cdnistt", "1.0", .malformed), Row("cdniets", #""300""#, .malformed),
-        Row("cdnistd", "0", nil), Row("cdnistd", "-1", .malformed), Row("cdnistd", "0.5", .malformed),
-        Row("sub", #""viewer""#, .subjectInvalid), Row("sub", #""a.b.c.d.e""#, .subjectInvalid),
-        Row("sub", "7", .malformed),
-        Row("cdniip", #""203.0.113.9""#, .addressMismatch), Row("cdniip", "1", .malformed),
-        Row("jti", #""a""#, nil), Row("jti", "1", .malformed),
-        Row("unknown", #"{"a":[1,{"b":null}]}"#, nil), Row("unknown", #"{"a":1,"a":2}"#, .malformed),
-        Row("pge", #""x""#, .malformed), Row("pgs", #""short""#, .malformed), Row("pgr", #""AAAA""#, .malformed),
+        Row("iss", value: #""playgate""#, code: nil), Row("iss", value: #""other""#, code: .issuerRefused),
+        Row("iss", value: nil, code: .issuerRefused),
+        Row("iss", value: "1", code: .malformed), Row("iss", value: "null", code: .malformed),
+        Row("iss", value: #"["playgate"]"#, code: .malformed),
+        Row("aud", value: #""edge-1""#, code: nil), Row("aud", value: #"["x","edge-1"]"#, code: nil),
+        Row("aud", value: #""edge""#, code: .audienceMismatch),
+        Row("aud", value: "[]", code: .audienceMismatch), Row("aud", value: "[1]", code: .malformed),
+        Row("aud", value: "{}", code: .malformed),
+        Row("exp", value: "1925000121", code: .expired), Row("exp", value: "1925000122", code: nil),
+        Row("exp", value: "1925000121.001", code: nil),
+        Row("exp", value: "1925000121.0", code: .expired), Row("exp", value: "1.925000420e9", code: nil),
+        Row("exp", value: #""1925000420""#, code: .malformed),
+        Row("exp", value: nil, code: .malformed), Row("exp", value: "-1", code: .malformed),
+        Row("exp", value: "1e99", code: .malformed),
+        Row("exp", value: "9007199254740993", code: .malformed), Row("exp", value: "true", code: .malformed),
+        Row("exp", value: "null", code: .malformed),
+        Row("exp", value: "[1925000420]", code: .malformed), Row("exp", value: "0", code: .expired),
+        Row("nbf", value: "1925000121", code: nil), Row("nbf", value: "1925000122", code: .notYetValid),
+        Row("nbf", value: "1925000121.0", code: nil),
+        Row("nbf", value: "1925000121.5", code: .notYetValid), Row("nbf", value: #""0""#, code: .malformed),
+        Row("nbf", value: "-5", code: .malformed),
+        Row("iat", value: "1", code: nil), Row("iat", value: "2925000121", code: nil),
+        Row("iat", value: #""x""#, code: .malformed),
+        Row("cdniv", value: "1", code: nil), Row("cdniv", value: "2", code: .versionUnsupported),
+        Row("cdniv", value: "0", code: .versionUnsupported),
+        Row("cdniv", value: #""1""#, code: .malformed), Row("cdniv", value: "1.0", code: .malformed),
+        Row("cdnicrit", value: #""cdniuc""#, code: .claimUnsupported),
+        Row("cdnicrit", value: #""""#, code: .claimUnsupported),
+        Row("cdnicrit", value: #""x""#, code: .claimUnsupported),
+        Row("cdnicrit", value: #""pge""#, code: .claimUnsupported),
+        Row("cdnicrit", value: #"["pge"]"#, code: .malformed),
+        Row("cdniuc", value: nil, code: .uriMismatch), Row("cdniuc", value: #""""#, code: .uriMismatch),
+        Row("cdniuc", value: "1", code: .malformed),
+        Row("cdniuc", value: #""Regex:^https://.*$""#, code: .uriMismatch),
+        Row("cdniuc", value: #""regex:""#, code: .claimUnsupported),
+        Row("cdniuc", value: #""regex:https://cdn.example/live""#, code: .uriMismatch),
+        Row("cdniuc", value: #""regex:https?://[a-z.]+/live/.*""#, code: nil),
+        Row("cdniuc", value: #""regex:(a|https://.*)""#, code: nil),
+        Row("cdniuc", value: #""regex:^https://cdn\\.example/live/tnt/seg1\\.m4s$""#, code: nil),
+        Row("cdniuc", value: #""regex:^https://cdn\\.example/live/tnt/seg1\\.m4$""#, code: .uriMismatch),
+        Row("cdniuc", value: #""regex:a)|(https://.*""#, code: .claimUnsupported),
+        Row("cdniuc", value: #""regex:(?:https).*""#, code: .claimUnsupported),
+        Row("cdniuc", value: #""regex:.*\\d.*""#, code: .claimUnsupported),
+        Row("cdniuc", value: #""regex:(a{255}){255}""#, code: .tooLarge),
+        Row("cdniuc", value: #""hash:sha-256;GAgXqbO0-QXfKwYxtLDnSShATaRkGvVDg2xKCCb9EQ8""#, code: .uriMismatch),
+        Row("cdniuc", value: #""hash:sha-256-128;nUaz9VLWrOJcMK_osP4n5w""#, code: .uriMismatch),
+        Row("cdniuc", value: #""hash:sha-256;nUaz""#, code: .uriMismatch),
+        Row("cdniuc", value: #""hash:md5;nUaz""#, code: .uriMismatch),
+        Row("cdniuc", value: #""hash:""#, code: .uriMismatch),
+        Row("cdniets", value: "300", code: .renewalInvalid), Row("cdnistt", value: "1", code: .renewalInvalid),
+        Row("cdnistt", value: "3", code: .renewalInvalid),
+        Row("cdnistt", value: #""1""#, code: .malformed), Row("cdnistt", value: "1.0", code: .malformed),
+        Row("cdniets", value: #""300""#, code: .malformed),
+        Row("cdnistd", value: "0", code: nil), Row("cdnistd", value: "-1", code: .malformed),
+        Row("cdnistd", value: "0.5", code: .malformed),
+        Row("sub", value: #""viewer""#, code: .subjectInvalid),
+        Row("sub", value: #""a.b.c.d.e""#, code: .subjectInvalid),
+        Row("sub", value: "7", code: .malformed),
+        Row("cdniip", value: #""203.0.113.9""#, code: .addressMismatch), Row("cdniip", value: "1", code: .malformed),
+        Row("jti", value: #""a""#, code: nil), Row("jti", value: "1", code: .malformed),
+        Row("unknown", value: #"{"a":[1,{"b":null}]}"#, code: nil),
+        Row("unknown", value: #"{"a":1,"a":2}"#, code: .malformed),
+        Row("pge", value: #""x""#, code: .malformed), Row("pgs", value: #""short""#, code: .malformed),
+        Row("pgr", value: #""AAAA""#, code: .malformed),
     ]
 
     @Test func `pass and fail as the table says, and the claim is named`() throws {
         let verifier = try SignedSample.verifier()
         let facts = try SignedSample.facts()
         for row in Self.rows {
-            let token = try SignedSample.token(row.name, row.value)
-            let refusal = verifier.check(token, facts, at: SignedSample.time(1)).refusal
+            let token = try SignedSample.token(claim: row.name, value: row.value)
+            let refusal = verifier.check(token, for: facts, at: SignedSample.time(1)).refusal
             #expect(refusal?.code == row.code, "\(row.name) \(row.value ?? "absent")")
             guard let refusal, row.name != "unknown" else { continue }
             #expect(refusal.claimName == row.name, "\(row.name) \(row.value ?? "absent")")
-            let explained = verifier.explain(token.utf8.span, facts, at: SignedSample.time(1))
+            let explained = verifier.explain(token.utf8.span, for: facts, at: SignedSample.time(1))
             guard refusal.code != .malformed, row.value != nil else { continue }
             #expect(explained.claims.first { $0.name == row.name }?.outcome == .fail, "\(row.name) \(row.value ?? "")")
         }
@@ -94,27 +116,28 @@ import Testing
             ("203.0.113.0/+8", "203.0.113.1", .addressMismatch), ("::ffff:203.0.113.9", "203.0.113.9", nil),
         ]
         for (text, client, code) in rows {
-            let token = try SignedSample.token("cdniip", SignedSample.encrypted(text))
+            let token = try SignedSample.token(claim: "cdniip", value: SignedSample.encrypted(text))
             let facts = try SignedSample.facts(client: client)
-            let refusal = verifier.check(token, facts, at: SignedSample.time(1)).refusal
+            let refusal = verifier.check(token, for: facts, at: SignedSample.time(1)).refusal
             #expect(refusal?.code == code, "\(text) for \(client ?? "nobody")")
             #expect(refusal == nil || refusal?.claimName == "cdniip")
         }
         // Without the key, and with another.
-        let token = try SignedSample.token("cdniip", SignedSample.encrypted("203.0.113.9"))
+        let token = try SignedSample.token(claim: "cdniip", value: SignedSample.encrypted("203.0.113.9"))
         let facts = try SignedSample.facts(client: "203.0.113.9")
         #expect(
-            try SignedSample.verifier().check(token, facts, at: SignedSample.time(1)).refusal?.code == .addressMismatch
+            try SignedSample.verifier().check(token, for: facts, at: SignedSample.time(1)).refusal?.code
+                == .addressMismatch
         )
         policy.decryptionKeys = [try EncryptionKey(secret: [UInt8](0..<16), id: KeyID("enc-1"), algorithm: .a128kw)]
         let other = try SignedSample.verifier(policy: policy)
-        #expect(other.check(token, facts, at: SignedSample.time(1)).refusal?.code == .addressMismatch)
+        #expect(other.check(token, for: facts, at: SignedSample.time(1)).refusal?.code == .addressMismatch)
     }
 
     @Test func `an encrypted subject passes, and only a key tells it`() throws {
-        let token = try SignedSample.token("sub", SignedSample.encrypted("viewer 7"))
+        let token = try SignedSample.token(claim: "sub", value: SignedSample.encrypted("viewer 7"))
         let verifier = try SignedSample.verifier()
-        #expect(verifier.check(token, try SignedSample.facts(), at: SignedSample.time(1)).isAllowed)
+        #expect(verifier.check(token, for: try SignedSample.facts(), at: SignedSample.time(1)).isAllowed)
         guard case .authentic(let grant) = verifier.authenticate(token.utf8.span, at: SignedSample.time(1)) else {
             Issue.record("not authentic")
             return
@@ -125,33 +148,36 @@ import Testing
 
     @Test func `an identity is used once for each URI`() throws {
         let verifier = try SignedSample.verifier()
-        let token = try SignedSample.token("jti", #""a""#)
-        func use(_ target: String, _ token: String) throws -> GrantObligations.Use? {
+        let token = try SignedSample.token(claim: "jti", value: #""a""#)
+        func use(for target: String, with token: String) throws -> GrantObligations.Use? {
             guard
                 case .allowed(let obligations) = verifier.check(
                     token,
-                    try SignedSample.facts(target),
+                    for: try SignedSample.facts(target),
                     at: SignedSample.time(1)
                 )
             else { return nil }
             return obligations.use
         }
-        let first = try #require(try use("/live/tnt/a", token))
+        let first = try #require(try use(for: "/live/tnt/a", with: token))
         #expect(first.until == SignedSample.time(300) && !first.isWatched)
-        #expect(try use("/live/%74nt/a", token) == first)
-        #expect(try use("/live/tnt/b", token)?.key != first.key)
-        #expect(try use("/live/tnt/a", try SignedSample.token("jti", #""b""#))?.key != first.key)
-        #expect(try use("/live/tnt/a", SignedSample.token) == nil)
+        #expect(try use(for: "/live/%74nt/a", with: token) == first)
+        #expect(try use(for: "/live/tnt/b", with: token)?.key != first.key)
+        #expect(
+            try use(for: "/live/tnt/a", with: try SignedSample.token(claim: "jti", value: #""b""#))?.key != first.key
+        )
+        #expect(try use(for: "/live/tnt/a", with: SignedSample.token) == nil)
 
         let without = try SignedSample.verifier(policy: URISigningPolicy())
-        let refusal = without.check(token, try SignedSample.facts(), at: SignedSample.time(1)).refusal
-        #expect(refusal == GrantRefusal(.replayed, .member(.identifier)))
+        let refusal = without.check(token, for: try SignedSample.facts(), at: SignedSample.time(1)).refusal
+        #expect(refusal == GrantRefusal(.replayed, detail: .member(.identifier)))
         var signer = AcceptedSigner("playgate")
         signer.requiresExpiration = false
         let endless = #"{"iss":"playgate","jti":"a","cdniuc":"regex:^https://.*$"}"#
         let lenient = try SignedSample.verifier(signer: signer)
         #expect(
-            lenient.check(try SignedSample.token(endless), try SignedSample.facts(), at: SignedSample.time(1)).refusal?
+            lenient.check(try SignedSample.token(endless), for: try SignedSample.facts(), at: SignedSample.time(1))
+                .refusal?
                 .code
                 == .replayed
         )
@@ -162,9 +188,10 @@ import Testing
         (signer.isNameOptional, signer.requiresExpiration, signer.requiresContainer) = (true, false, false)
         let verifier = try SignedSample.verifier(signer: signer)
         let facts = try SignedSample.facts("/any")
-        #expect(verifier.check(try SignedSample.token("{}"), facts, at: SignedSample.time(1)).isAllowed)
+        #expect(verifier.check(try SignedSample.token("{}"), for: facts, at: SignedSample.time(1)).isAllowed)
         #expect(
-            verifier.check(try SignedSample.token(#"{"iss":"other"}"#), facts, at: SignedSample.time(1)).refusal?.code
+            verifier.check(try SignedSample.token(#"{"iss":"other"}"#), for: facts, at: SignedSample.time(1)).refusal?
+                .code
                 == .issuerRefused
         )
     }
@@ -178,8 +205,8 @@ import Testing
         let verifier = try SignedSample.verifier(signer: signer)
         let patterns = ["https://cdn.example/live/.*", "https://cdn.example/live", "live"]
         for (pattern, isAllowed) in zip(patterns, expected) {
-            let token = try SignedSample.token("cdniuc", "\"regex:\(pattern)\"")
-            let verdict = verifier.check(token, try SignedSample.facts(), at: SignedSample.time(1))
+            let token = try SignedSample.token(claim: "cdniuc", value: "\"regex:\(pattern)\"")
+            let verdict = verifier.check(token, for: try SignedSample.facts(), at: SignedSample.time(1))
             #expect(verdict.isAllowed == isAllowed, "\(match) \(pattern)")
         }
     }
@@ -191,11 +218,11 @@ import Testing
             claims.container = .hash(try SignedSample.uri("/live/tnt/a.m3u8?b=1"), function)
             let token = try URISigningIssuer(key: SignedSample.key()).issue(claims).token
             #expect(
-                verifier.check(token, try SignedSample.facts("/live/tnt/a.m3u8?b=1"), at: SignedSample.time(1))
+                verifier.check(token, for: try SignedSample.facts("/live/tnt/a.m3u8?b=1"), at: SignedSample.time(1))
                     .isAllowed
             )
             #expect(
-                !verifier.check(token, try SignedSample.facts("/live/tnt/a.m3u8?b=2"), at: SignedSample.time(1))
+                !verifier.check(token, for: try SignedSample.facts("/live/tnt/a.m3u8?b=2"), at: SignedSample.time(1))
                     .isAllowed
             )
         }
@@ -227,7 +254,7 @@ import Testing
         ]
         for (claims, code) in faults {
             let token = try SignedSample.token(claims.inBraces)
-            let refusal = verifier.check(token, try SignedSample.facts(), at: SignedSample.time(1)).refusal
+            let refusal = verifier.check(token, for: try SignedSample.facts(), at: SignedSample.time(1)).refusal
             #expect(refusal?.code == code, "\(claims)")
         }
     }

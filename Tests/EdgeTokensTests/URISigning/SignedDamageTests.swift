@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import URISigning
 import Encodings
 import GateTestSupport
 import Keys
 import Testing
+import URISigning
 
 @testable import EdgeTokens
 
@@ -14,19 +14,22 @@ import Testing
         let verifier = try SignedSample.verifier()
         let facts = try SignedSample.facts()
         let text = [UInt8](SignedSample.token.utf8)
-        for place in text.indices {
-            for other in [UInt8(ascii: "A"), UInt8(ascii: "_"), UInt8(ascii: "."), text[place] ^ 1, text[place] ^ 0x80]
-            where other != text[place] {
+        for index in text.indices {
+            for other in [UInt8(ascii: "A"), UInt8(ascii: "_"), UInt8(ascii: "."), text[index] ^ 1, text[index] ^ 0x80]
+            where other != text[index] {
                 var changed = text
-                changed[place] = other
-                #expect(!verifier.verify(changed.span, facts, at: SignedSample.time(1)).isAllowed, "\(place) \(other)")
+                changed[index] = other
+                #expect(
+                    !verifier.verify(changed.span, for: facts, at: SignedSample.time(1)).isAllowed,
+                    "\(index) \(other)"
+                )
             }
             var shorter = text
-            shorter.remove(at: place)
-            #expect(!verifier.verify(shorter.span, facts, at: SignedSample.time(1)).isAllowed)
+            shorter.remove(at: index)
+            #expect(!verifier.verify(shorter.span, for: facts, at: SignedSample.time(1)).isAllowed)
             var longer = text
-            longer.insert(text[place], at: place)
-            #expect(!verifier.verify(longer.span, facts, at: SignedSample.time(1)).isAllowed)
+            longer.insert(text[index], at: index)
+            #expect(!verifier.verify(longer.span, for: facts, at: SignedSample.time(1)).isAllowed)
         }
     }
 
@@ -40,21 +43,21 @@ import Testing
             var changed = text
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 guard !changed.isEmpty else { break }
-                let place = Int.random(in: changed.indices, using: &random)
+                let index = Int.random(in: changed.indices, using: &random)
                 switch Int.random(in: 0..<5, using: &random) {
-                case 0: changed[place] = .random(in: 0...255, using: &random)
-                case 1: changed.remove(at: place)
-                case 2: changed.insert(.random(in: 0x20..<0x7F, using: &random), at: place)
-                case 3: changed.swapAt(place, Int.random(in: changed.indices, using: &random))
+                case 0: changed[index] = .random(in: 0...255, using: &random)
+                case 1: changed.remove(at: index)
+                case 2: changed.insert(.random(in: 0x20..<0x7F, using: &random), at: index)
+                case 3: changed.swapAt(index, Int.random(in: changed.indices, using: &random))
                 default:
-                    changed.removeSubrange(place..<min(changed.count, place + Int.random(in: 1...40, using: &random)))
+                    changed.removeSubrange(index..<min(changed.count, index + Int.random(in: 1...40, using: &random)))
                 }
             }
             guard changed != text else { continue }
-            accepted += verifier.verify(changed.span, facts, at: SignedSample.time(1)).isAllowed ? 1 : 0
+            accepted += verifier.verify(changed.span, for: facts, at: SignedSample.time(1)).isAllowed ? 1 : 0
         }
         #expect(accepted == 0)
-        #expect(verifier.verify(text.span, facts, at: SignedSample.time(1)).isAllowed)
+        #expect(verifier.verify(text.span, for: facts, at: SignedSample.time(1)).isAllowed)
     }
 
     @Test func `random claims with a good signature are judged, and never crash`() throws {
@@ -67,15 +70,15 @@ import Testing
         for _ in 0..<5000 {
             var changed = text
             for _ in 0..<Int.random(in: 1...3, using: &random) {
-                let place = Int.random(in: changed.indices, using: &random)
+                let index = Int.random(in: changed.indices, using: &random)
                 let piece = random.pick(pieces)
                 changed.replaceSubrange(
-                    place..<min(changed.count, place + Int.random(in: 0...3, using: &random)),
+                    index..<min(changed.count, index + Int.random(in: 0...3, using: &random)),
                     with: piece
                 )
             }
             let token = try SignedSample.key().signJWS(changed)
-            _ = verifier.check(token, facts, at: SignedSample.time(1))
+            _ = verifier.check(token, for: facts, at: SignedSample.time(1))
         }
     }
 
@@ -93,7 +96,10 @@ import Testing
             (String(repeating: "a", count: 8193), .tooLarge), (String(repeating: "a", count: 1100) + ".b.c", .tooLarge),
         ]
         for (token, code) in rows {
-            #expect(verifier.check(token, facts, at: SignedSample.time(1)).refusal?.code == code, "\(token.prefix(60))")
+            #expect(
+                verifier.check(token, for: facts, at: SignedSample.time(1)).refusal?.code == code,
+                "\(token.prefix(60))"
+            )
         }
     }
 }

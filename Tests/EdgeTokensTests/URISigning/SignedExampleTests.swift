@@ -24,15 +24,15 @@ import Testing
         )
         let uri = try #require(RequestURI(url: "http://cdni.example/foo/bar"))
         let now = Timestamp(secondsSince1970: 1_646_867_368)
-        #expect(verifier.check(SignedSample.appendixA1, RequestFacts(uri: uri, method: "GET"), at: now).isAllowed)
+        #expect(verifier.check(SignedSample.appendixA1, for: RequestFacts(uri: uri, method: "GET"), at: now).isAllowed)
 
         let end = Timestamp(secondsSince1970: 1_646_867_369)
-        let late = verifier.check(SignedSample.appendixA1, RequestFacts(uri: uri, method: "GET"), at: end)
-        #expect(late.refusal == GrantRefusal(.expired, .member(.expiration)))
+        let late = verifier.check(SignedSample.appendixA1, for: RequestFacts(uri: uri, method: "GET"), at: end)
+        #expect(late.refusal == GrantRefusal(.expired, detail: .member(.expiration)))
         for url in ["https://cdni.example/foo/bar", "http://cdni.example/foo/bar?", "http://cdni.example/foo/bar2"] {
             let other = RequestFacts(uri: try #require(RequestURI(url: url[...])), method: "GET")
             let isSame = url.hasSuffix("?")
-            #expect(verifier.check(SignedSample.appendixA1, other, at: now).isAllowed == isSame, "\(url)")
+            #expect(verifier.check(SignedSample.appendixA1, for: other, at: now).isAllowed == isSame, "\(url)")
         }
     }
 
@@ -54,7 +54,7 @@ import Testing
         ]
         for (target, seconds, code) in rows {
             let facts = try SignedSample.facts(target)
-            let verdict = verifier.check(SignedSample.token, facts, at: SignedSample.time(seconds))
+            let verdict = verifier.check(SignedSample.token, for: facts, at: SignedSample.time(seconds))
             #expect(verdict.refusal?.code == code, "\(target) at \(seconds)")
         }
     }
@@ -73,18 +73,18 @@ import Testing
         )
         let noHost = RequestFacts(uri: try #require(RequestURI("/live/tnt/a", scheme: .https)), method: "GET")
         #expect(
-            verifier.check(SignedSample.token, noScheme, at: now).refusal
-                == GrantRefusal(.contextMissing, .memberFact(.scheme, for: .container))
+            verifier.check(SignedSample.token, for: noScheme, at: now).refusal
+                == GrantRefusal(.contextMissing, detail: .memberFact(.scheme, for: .container))
         )
-        #expect(verifier.check(SignedSample.token, noHost, at: now).refusal?.fact == .host)
-        #expect(verifier.check(SignedSample.token, noHost, at: now).refusal?.claimName == "cdniuc")
+        #expect(verifier.check(SignedSample.token, for: noHost, at: now).refusal?.fact == .host)
+        #expect(verifier.check(SignedSample.token, for: noHost, at: now).refusal?.claimName == "cdniuc")
     }
 
     @Test func `the fields of CDNI logs follow the verdict`() {
         #expect(SigningLogFields(.allowed(GrantObligations())).status == "200")
         #expect(SigningLogFields(.allowed(GrantObligations())).denyReason == "-")
         #expect(SigningLogFields(.missing).status == "000")
-        let refused = SigningLogFields(.refused(GrantRefusal(.uriMismatch, .member(.container))))
+        let refused = SigningLogFields(.refused(GrantRefusal(.uriMismatch, detail: .member(.container))))
         #expect(refused == SigningLogFields(.uriMismatch))
         #expect((refused.status, refused.denyReason) == ("411", "\"grant_uri_mismatch\""))
         #expect(SigningLogFields(.revoked).status == "-")

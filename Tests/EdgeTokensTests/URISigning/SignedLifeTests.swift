@@ -24,8 +24,8 @@ import Testing
     }
 
     private static func grant(
-        _ token: String,
-        _ verifier: URISigningVerifier,
+        of token: String,
+        by verifier: URISigningVerifier,
         at seconds: Double = 1
     ) throws -> URISigningGrant {
         guard case .authentic(let grant) = verifier.authenticate(token.utf8.span, at: SignedSample.time(seconds)) else {
@@ -37,14 +37,14 @@ import Testing
     private struct Failure: Error {}
 
     @Test func `the session is read back, as of other grants`() throws {
-        let grant = try Self.grant(Self.issue(), SignedSample.verifier())
+        let grant = try Self.grant(of: Self.issue(), by: SignedSample.verifier())
         #expect(grant.session == Self.session)
         #expect(grant.tagCount == 3 && grant.tag(2) == SubjectTag(number: 3) && grant.tag(3) == nil)
         #expect(grant.isBoundToClient && !grant.isForOneUse)
         // Those of another installation mean nothing.
         var signer = AcceptedSigner("playgate")
         signer.isOwn = false
-        let foreign = try Self.grant(Self.issue(), SignedSample.verifier(signer: signer))
+        let foreign = try Self.grant(of: Self.issue(), by: SignedSample.verifier(signer: signer))
         #expect(foreign.session == nil && foreign.ignoredClaims == 3)
     }
 
@@ -53,33 +53,34 @@ import Testing
         let token = try Self.issue()
         func isDue(
             _ token: String,
-            _ seconds: Double,
-            _ target: String = "/live/tnt/a",
-            _ method: Substring? = "GET"
+            at seconds: Double,
+            target: String = "/live/tnt/a",
+            method: Substring? = "GET"
         ) throws -> Bool {
             var facts = try SignedSample.facts(target)
             facts.method = method
-            guard case .allowed(let obligations) = verifier.check(token, facts, at: SignedSample.time(seconds)) else {
+            guard case .allowed(let obligations) = verifier.check(token, for: facts, at: SignedSample.time(seconds))
+            else {
                 Issue.record("refused")
                 return false
             }
             return obligations.isRenewalDue
         }
-        #expect(try !isDue(token, 149.999))
-        #expect(try isDue(token, 150))
-        #expect(try isDue(token, 299.999, "/live/tnt/", "HEAD"))
-        #expect(try !isDue(token, 200, "/live/tnt/a", "POST"))
-        #expect(try !isDue(token, 200, "/live/tnt/a", nil))
-        #expect(try !isDue(Self.issue { $0.renewal?.depth = 4 }, 200))
-        #expect(try isDue(Self.issue { $0.renewal = URISigningRenewal(.query, life: 300, depth: 4) }, 200))
-        #expect(try !isDue(Self.issue { $0.session = nil }, 200))
-        #expect(try !isDue(Self.issue { $0.renewal = nil }, 200))
+        #expect(try !isDue(token, at: 149.999))
+        #expect(try isDue(token, at: 150))
+        #expect(try isDue(token, at: 299.999, target: "/live/tnt/", method: "HEAD"))
+        #expect(try !isDue(token, at: 200, target: "/live/tnt/a", method: "POST"))
+        #expect(try !isDue(token, at: 200, target: "/live/tnt/a", method: nil))
+        #expect(try !isDue(Self.issue { $0.renewal?.depth = 4 }, at: 200))
+        #expect(try isDue(Self.issue { $0.renewal = URISigningRenewal(.query, life: 300, depth: 4) }, at: 200))
+        #expect(try !isDue(Self.issue { $0.session = nil }, at: 200))
+        #expect(try !isDue(Self.issue { $0.renewal = nil }, at: 200))
         #expect(
             try !isDue(
                 Self.issue {
                     $0.session = PlaybackSession(id: SessionID(number: 1), end: SignedSample.time(300), revocation: nil)
                 },
-                200
+                at: 200
             )
         )
         var signer = AcceptedSigner("playgate")
@@ -87,7 +88,12 @@ import Testing
         let other = try SignedSample.verifier(signer: signer)
         let bare = try Self.issue { $0.session = nil }
         for (seconds, due) in [(289.0, false), (290, true)] {
-            guard case .allowed(let found) = other.check(bare, try SignedSample.facts(), at: SignedSample.time(seconds))
+            guard
+                case .allowed(let found) = other.check(
+                    bare,
+                    for: try SignedSample.facts(),
+                    at: SignedSample.time(seconds)
+                )
             else {
                 Issue.record("refused")
                 continue
@@ -104,23 +110,24 @@ import Testing
         var count = 0
         var identifiers: Set<String> = []
         while count < 100 {
-            let grant = try Self.grant(token, verifier, at: seconds + 1)
+            let grant = try Self.grant(of: token, by: verifier, at: seconds + 1)
             #expect(grant.session == Self.session)
             identifiers.insert(try #require(grant.identifier))
             let start = try #require(grant.renewalStart)
             guard let renewed = try? issuer.renew(grant, at: start) else { break }
             #expect(renewed.expires <= Self.session.end)
             seconds = Double(start.millisecondsSince1970 - SignedSample.time(0).millisecondsSince1970) / 1000
-            #expect(verifier.check(renewed.token, try SignedSample.facts(), at: start).isAllowed)
+            #expect(verifier.check(renewed.token, for: try SignedSample.facts(), at: start).isAllowed)
             token = renewed.token
             count += 1
         }
         #expect(identifiers.count == count + 1)
         #expect(20..<30 ~= count)
-        let last = try Self.grant(token, verifier, at: seconds)
+        let last = try Self.grant(of: token, by: verifier, at: seconds)
         #expect(last.expires == Self.session.end)
         #expect(
-            verifier.check(token, try SignedSample.facts(), at: SignedSample.time(3600)).refusal?.code == .sessionEnded
+            verifier.check(token, for: try SignedSample.facts(), at: SignedSample.time(3600)).refusal?.code
+                == .sessionEnded
         )
     }
 
@@ -128,7 +135,7 @@ import Testing
         let payload =
             #"{"cdniets":300.0,"x":{"y":[1.50,null]},"exp":1925000420.5,"iss":"playgate","cdnistt":1,"\u0078y":1e2,"nbf":1.0,"#
             + #""cdniuc":"regex:^https://.*$","pgs":"AAAAAAAAAAAAAAAAAAAABw","pge":1925003720}"#
-        let grant = try Self.grant(SignedSample.token(payload), SignedSample.verifier())
+        let grant = try Self.grant(of: SignedSample.token(payload), by: SignedSample.verifier())
         let renewed = try URISigningIssuer(key: SignedSample.key()).renew(grant, at: SignedSample.time(200))
         let copy = try UnverifiedJWS(renewed.token.utf8.span).payload
         #expect(
@@ -141,11 +148,11 @@ import Testing
     @Test func `an expired token, or one without renewal, is not renewed`() throws {
         let issuer = try URISigningIssuer(key: SignedSample.key())
         let verifier = try SignedSample.verifier()
-        let grant = try Self.grant(Self.issue(), verifier)
+        let grant = try Self.grant(of: Self.issue(), by: verifier)
         #expect(throws: URISigningIssueError.notRenewable) { try issuer.renew(grant, at: SignedSample.time(300)) }
-        let fixed = try Self.grant(Self.issue { $0.renewal = nil }, verifier)
+        let fixed = try Self.grant(of: Self.issue { $0.renewal = nil }, by: verifier)
         #expect(throws: URISigningIssueError.notRenewable) { try issuer.renew(fixed, at: SignedSample.time(200)) }
-        let endless = try Self.grant(Self.issue { $0.session = nil }, verifier)
+        let endless = try Self.grant(of: Self.issue { $0.session = nil }, by: verifier)
         #expect(throws: URISigningIssueError.notRenewable) { try issuer.renew(endless, at: SignedSample.time(200)) }
     }
 
@@ -153,11 +160,11 @@ import Testing
         var signer = AcceptedSigner("playgate")
         signer.maximumSession = .seconds(400)
         let verifier = try SignedSample.verifier(signer: signer)
-        let grant = try Self.grant(Self.issue { $0.session = nil }, verifier)
+        let grant = try Self.grant(of: Self.issue { $0.session = nil }, by: verifier)
         let issuer = try URISigningIssuer(key: SignedSample.key())
-        let renewed = try Self.grant(issuer.renew(grant, at: SignedSample.time(200)).token, verifier, at: 201)
+        let renewed = try Self.grant(of: issuer.renew(grant, at: SignedSample.time(200)).token, by: verifier, at: 201)
         #expect(renewed.sessionEnd == SignedSample.time(600) && renewed.expires == SignedSample.time(500))
-        let again = try Self.grant(issuer.renew(renewed, at: SignedSample.time(450)).token, verifier, at: 451)
+        let again = try Self.grant(of: issuer.renew(renewed, at: SignedSample.time(450)).token, by: verifier, at: 451)
         #expect(again.sessionEnd == SignedSample.time(600) && again.expires == SignedSample.time(600))
         #expect(throws: URISigningIssueError.notRenewable) { try issuer.renew(again, at: SignedSample.time(590)) }
     }
@@ -171,13 +178,18 @@ import Testing
             let renewal = URISigningRenewal(.cookie, life: 300, depth: depth)
             let uri = try SignedSample.uri(target)
             #expect(renewal.cookiePath(for: uri) == path, "\(depth) \(target)")
-            let line = renewal.cookie("a.b.c", expires: SignedSample.time(300), for: uri, at: SignedSample.time(0.5))
+            let line = renewal.cookie(
+                with: "a.b.c",
+                expires: SignedSample.time(300),
+                for: uri,
+                at: SignedSample.time(0.5)
+            )
             #expect(
                 line == path.map { "URISigningPackage=a.b.c; Path=\($0); Max-Age=299; Secure; HttpOnly; SameSite=None" }
             )
         }
         #expect(
-            URISigningRenewal.location("a.b.c", for: "/a;URISigningPackage=x.y.z/b?q=1")
+            URISigningRenewal.location(with: "a.b.c", for: "/a;URISigningPackage=x.y.z/b?q=1")
                 == "/a/b?q=1&URISigningPackage=a.b.c"
         )
     }
@@ -190,7 +202,7 @@ import Testing
             binding: KeyBinding(issuer: "ucdn", format: .uriSigning)
         )
         let token = try Self.issue { $0.identifier = "once" }
-        let grant = try Self.grant(token, verifier)
+        let grant = try Self.grant(of: token, by: verifier)
         let issuer = try URISigningIssuer(key: key)
         let uri = try SignedSample.uri()
         let scope = URISigningClaims.Scope(host: "dcdn.example", path: "/x/")
@@ -230,7 +242,7 @@ import Testing
             claims.container = container
             #expect(throws: URISigningIssueError.scope, "\(container)") { try issuer.issue(claims) }
         }
-        func expect(_ error: URISigningIssueError, _ change: (inout URISigningClaims) -> Void) {
+        func expect(_ error: URISigningIssueError, change: (inout URISigningClaims) -> Void) {
             var claims = SignedSample.claims
             change(&claims)
             #expect(throws: error) { try issuer.issue(claims) }
@@ -262,13 +274,13 @@ import Testing
             ("https://cdnxexample:8443\(path)x", false), ("https://cdn.example:8443/a$bxc*d+e(f)/x", false),
         ] {
             let facts = RequestFacts(uri: try #require(RequestURI(url: url[...])), method: "GET")
-            #expect(verifier.check(token, facts, at: SignedSample.time(1)).isAllowed == isAllowed, "\(url)")
+            #expect(verifier.check(token, for: facts, at: SignedSample.time(1)).isAllowed == isAllowed, "\(url)")
         }
         claims.container = .scope(.init(scheme: nil, host: nil, path: "/a/"))
         let any = try URISigningIssuer(key: SignedSample.key()).issue(claims).token
         for url in ["http://a/a/", "https://b.example:1/a/c?d"] {
             let facts = RequestFacts(uri: try #require(RequestURI(url: url[...])), method: "GET")
-            #expect(verifier.check(any, facts, at: SignedSample.time(1)).isAllowed, "\(url)")
+            #expect(verifier.check(any, for: facts, at: SignedSample.time(1)).isAllowed, "\(url)")
         }
     }
 }

@@ -82,16 +82,18 @@ enum SignedSample {
     static func token(_ payload: String) throws -> String { try key().signJWS([UInt8](payload.utf8)) }
 
     /// Returns a token with the example's claims, one of them replaced, added, or removed with `nil`.
-    static func token(_ name: String, _ value: String?) throws -> String {
-        try token(members(name, value).map { "\"\($0.name)\":\($0.value)" }.joined(separator: ",").inBraces)
+    static func token(claim name: String, value: String?) throws -> String {
+        try token(
+            members(claim: name, value: value).map { "\"\($0.name)\":\($0.value)" }.joined(separator: ",").inBraces
+        )
     }
 
-    private static func members(_ name: String, _ value: String?) -> [(name: String, value: String)] {
+    private static func members(claim name: String, value: String?) -> [(name: String, value: String)] {
         var members: [(name: String, value: String)] = [
             ("iss", "\"playgate\""), ("exp", "1925000420"), ("cdniuc", #""regex:^https://cdn\\.example/live/tnt/.*$""#),
         ]
-        if let place = members.firstIndex(where: { $0.name == name }) {
-            if let value { members[place].value = value } else { members.remove(at: place) }
+        if let index = members.firstIndex(where: { $0.name == name }) {
+            if let value { members[index].value = value } else { members.remove(at: index) }
         } else if let value {
             members.append((name, value))
         }
@@ -114,13 +116,13 @@ extension String {
 
 extension URISigningVerifier {
     /// Checks a token in all ways, which must agree.
-    func check(_ token: String, _ facts: RequestFacts, at now: Timestamp) -> GrantVerdict {
-        let verdict = verify(token.utf8.span, facts, at: now)
+    func check(_ token: String, for facts: RequestFacts, at now: Timestamp) -> GrantVerdict {
+        let verdict = verify(token.utf8.span, for: facts, at: now)
         switch authenticate(token.utf8.span, at: now) {
-        case .authentic(let grant): #expect(judge(grant, facts, at: now) == verdict)
+        case .authentic(let grant): #expect(judge(grant, for: facts, at: now) == verdict)
         case .refused(let refusal): #expect(verdict == .refused(refusal))
         }
-        #expect(explain(token.utf8.span, facts, at: now).verdict == verdict)
+        #expect(explain(token.utf8.span, for: facts, at: now).verdict == verdict)
         return verdict
     }
 }

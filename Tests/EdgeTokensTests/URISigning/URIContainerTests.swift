@@ -25,7 +25,7 @@ import Testing
     }()
 
     private static func container(_ pattern: String) throws -> URIContainer {
-        try URIContainer("regex:\(pattern)".utf8.span, .whole)
+        try URIContainer("regex:\(pattern)".utf8.span, match: .whole)
     }
 
     /// The pattern of a text, with every special character escaped.

@@ -39,10 +39,10 @@ import Testing
     @Test func `every change is noticed`() throws {
         for key in try Self.keys() {
             let text = [UInt8](try key.encrypt([UInt8]("203.0.113.9".utf8)).utf8)
-            for place in text.indices {
+            for index in text.indices {
                 var changed = text
-                changed[place] = changed[place] == UInt8(ascii: "B") ? UInt8(ascii: "C") : UInt8(ascii: "B")
-                #expect(parse(String(decoding: changed, as: UTF8.self))?.decrypted(by: [key]) == nil, "\(key) \(place)")
+                changed[index] = changed[index] == UInt8(ascii: "B") ? UInt8(ascii: "C") : UInt8(ascii: "B")
+                #expect(parse(String(decoding: changed, as: UTF8.self))?.decrypted(by: [key]) == nil, "\(key) \(index)")
             }
         }
     }

@@ -15,14 +15,14 @@ import Testing
         try KeyAlgorithm.allCases.map { try TokenKey.generate($0, id: KeyID("k"), binding: binding).key }
     }
 
-    private static func verify(_ token: String, _ keys: [TokenKey], header: String? = nil) throws -> JWSVerification {
+    private static func verify(_ token: String, by keys: [TokenKey], header: String? = nil) throws -> JWSVerification {
         let set = try KeySet(keys)
         guard let header else { return set.verify(jws: token.utf8.span, at: now) }
         return set.verify(jws: token.utf8.span, header: header.utf8.span, at: now)
     }
 
-    private static func refusal(_ token: String, _ keys: [TokenKey]) throws -> JOSERefusal? {
-        if case .refused(let refusal) = try verify(token, keys) { refusal } else { nil }
+    private static func refusal(of token: String, by keys: [TokenKey]) throws -> JOSERefusal? {
+        if case .refused(let refusal) = try verify(token, by: keys) { refusal } else { nil }
     }
 
     /// Returns a token with a header of any kind and a good code of the secret.
@@ -30,11 +30,11 @@ import Testing
         let encoded = Base64.encodeURLSafe([UInt8](header.utf8))
         let body = Base64.encodeURLSafe([UInt8](payload.utf8))
         let text = "\(encoded).\(body)"
-        let code = try HMACKey([UInt8](0...31), .sha256).code(of: MessagePieces(text.utf8.span))
+        let code = try HMACKey([UInt8](0...31), function: .sha256).code(of: MessagePieces(text.utf8.span))
         return "\(text).\(Base64.encodeURLSafe(try #require(code)))"
     }
 
-    private static func key(_ id: String? = "k", _ binding: KeyBinding = binding) throws -> TokenKey {
+    private static func key(id: String? = "k", binding: KeyBinding = binding) throws -> TokenKey {
         try TokenKey(secret: [UInt8](0...31), id: id.flatMap { KeyID($0) }, binding: binding)
     }
 
@@ -43,7 +43,7 @@ import Testing
         for signer in keys {
             let token = try signer.signJWS([UInt8](#"{"a":1}"#.utf8))
             for key in keys {
-                switch try Self.verify(token, [key]) {
+                switch try Self.verify(token, by: [key]) {
                 case .verified(let found, let payload):
                     #expect(found === signer && key === signer && payload == [UInt8](#"{"a":1}"#.utf8))
                 case .refused(let refusal):
@@ -51,7 +51,7 @@ import Testing
                 }
             }
             let twin = try TokenKey.generate(signer.algorithm, id: KeyID("k"), binding: Self.binding).key
-            #expect(try Self.refusal(token, [twin]) == .signatureInvalid)
+            #expect(try Self.refusal(of: token, by: [twin]) == .signatureInvalid)
         }
     }
 
@@ -79,7 +79,9 @@ import Testing
             (#"{"alg":"HS256","kid":"k","b64":false}"#, .claimUnsupported),
             (#"{"alg":"HS256","kid":"k","b64":true,"crit":["b64"]}"#, .claimUnsupported),
         ]
-        for (header, refusal) in rows { #expect(try Self.refusal(Self.token(header), [key]) == refusal, "\(header)") }
+        for (header, refusal) in rows {
+            #expect(try Self.refusal(of: Self.token(header), by: [key]) == refusal, "\(header)")
+        }
     }
 
     @Test func `without an identifier there must be no choice`() throws {
@@ -87,20 +89,23 @@ import Testing
         let other = try TokenKey(secret: [UInt8](1...32), id: KeyID("l"), binding: Self.binding)
         let long = try TokenKey(secret: [UInt8](0...63), id: KeyID("m"), algorithm: .hs512, binding: Self.binding)
         let token = try Self.token(#"{"alg":"HS256"}"#)
-        #expect(try Self.refusal(token, [key, long]) == nil)
-        #expect(try Self.refusal(token, [key, other]) == .keyUnknown)
-        #expect(try Self.refusal(token, [long]) == .algorithmRefused)
-        #expect(try Self.refusal(token, []) == .keyUnknown)
+        #expect(try Self.refusal(of: token, by: [key, long]) == nil)
+        #expect(try Self.refusal(of: token, by: [key, other]) == .keyUnknown)
+        #expect(try Self.refusal(of: token, by: [long]) == .algorithmRefused)
+        #expect(try Self.refusal(of: token, by: []) == .keyUnknown)
         // A key without an identifier is not one with it.
-        #expect(try Self.refusal(Self.token(#"{"alg":"HS256","kid":"k"}"#), [Self.key(nil)]) == .keyUnknown)
+        #expect(try Self.refusal(of: Self.token(#"{"alg":"HS256","kid":"k"}"#), by: [Self.key(id: nil)]) == .keyUnknown)
     }
 
     @Test func `a key of another format, use or time is none`() throws {
         let token = try Self.key().signJWS([1])
-        #expect(try Self.refusal(token, [Self.key("k", KeyBinding(issuer: "playgate", format: .cat))]) == .keyUnknown)
+        #expect(
+            try Self.refusal(of: token, by: [Self.key(id: "k", binding: KeyBinding(issuer: "playgate", format: .cat))])
+                == .keyUnknown
+        )
         let past = Timestamp(secondsSince1970: 0)...Timestamp(secondsSince1970: 1)
         let old = try TokenKey(secret: [UInt8](0...31), id: KeyID("k"), binding: Self.binding, validity: past)
-        #expect(try Self.refusal(token, [old]) == .keyUnknown)
+        #expect(try Self.refusal(of: token, by: [old]) == .keyUnknown)
     }
 
     @Test func `a header may be known from elsewhere`() throws {
@@ -109,17 +114,17 @@ import Testing
         let bare = try key.signJWS([UInt8]("{}".utf8), form: JWSForm(omitsHeader: true))
         let header = try #require(key.jwsHeader)
         #expect(whole == "\(header).\(bare)")
-        guard case .verified = try Self.verify(bare, [key], header: header),
-            case .verified = try Self.verify(whole, [key], header: header)
+        guard case .verified = try Self.verify(bare, by: [key], header: header),
+            case .verified = try Self.verify(whole, by: [key], header: header)
         else {
             Issue.record("refused")
             return
         }
-        #expect(try Self.refusal(bare, [key]) == .malformed)
+        #expect(try Self.refusal(of: bare, by: [key]) == .malformed)
         guard
             case .refused(.keyUnknown) = try Self.verify(
                 bare,
-                [key],
+                by: [key],
                 header: Base64.encodeURLSafe([UInt8](#"{"alg":"HS256","kid":"x"}"#.utf8))
             )
         else {
@@ -132,12 +137,12 @@ import Testing
         for key in try Self.made.get() {
             let token = try key.signJWS([UInt8]("{}".utf8))
             let cut = token.lastIndex(of: ".").map { token[...$0] } ?? ""
-            #expect(try Self.refusal(String(cut), [key]) == .malformed)
-            #expect(try Self.refusal(cut + "AAAA", [key]) == .malformed)
+            #expect(try Self.refusal(of: String(cut), by: [key]) == .malformed)
+            #expect(try Self.refusal(of: cut + "AAAA", by: [key]) == .malformed)
             let signature = try #require(Base64.decodeURLSafe(String(token[cut.endIndex...])))
-            #expect(try Self.refusal(cut + Base64.encodeURLSafe(signature + [0]), [key]) == .malformed)
+            #expect(try Self.refusal(of: cut + Base64.encodeURLSafe(signature + [0]), by: [key]) == .malformed)
             #expect(
-                try Self.refusal(cut + Base64.encodeURLSafe([signature[0] ^ 1] + signature.dropFirst()), [key])
+                try Self.refusal(of: cut + Base64.encodeURLSafe([signature[0] ^ 1] + signature.dropFirst()), by: [key])
                     == .signatureInvalid
             )
         }
@@ -149,6 +154,6 @@ import Testing
         let secret = [UInt8](published.utf8)
         let forger = try TokenKey(secret: secret, id: KeyID("k"), binding: Self.binding)
         let forged = try forger.signJWS([UInt8]("{}".utf8))
-        #expect(try Self.refusal(forged, [pair]) == .algorithmRefused)
+        #expect(try Self.refusal(of: forged, by: [pair]) == .algorithmRefused)
     }
 }

@@ -117,15 +117,15 @@ struct BodyGenerator {
     /// Changes, removes, duplicates or inserts a few bytes.
     private mutating func mutate(_ bytes: inout [UInt8]) {
         for _ in 0..<random.pick([1, 1, 1, 2, 4]) where !bytes.isEmpty {
-            let place = Int.random(in: bytes.indices, using: &random)
+            let index = Int.random(in: bytes.indices, using: &random)
             switch Int.random(in: 0..<5, using: &random) {
-            case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
-            case 1: bytes.remove(at: place)
-            case 2: bytes.insert(random.pick([UInt8]("<>&;/]['\"=!?-# \r\nx".utf8)), at: place)
-            case 3: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            case 0: bytes[index] = UInt8.random(in: 0...255, using: &random)
+            case 1: bytes.remove(at: index)
+            case 2: bytes.insert(random.pick([UInt8]("<>&;/]['\"=!?-# \r\nx".utf8)), at: index)
+            case 3: bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &random)
             default:
-                let end = min(bytes.count, place + Int.random(in: 1...12, using: &random))
-                bytes.insert(contentsOf: Array(bytes[place..<end]), at: Int.random(in: bytes.indices, using: &random))
+                let end = min(bytes.count, index + Int.random(in: 1...12, using: &random))
+                bytes.insert(contentsOf: Array(bytes[index..<end]), at: Int.random(in: bytes.indices, using: &random))
             }
         }
     }

@@ -23,7 +23,7 @@ final class OpenSSLCommand {
     @discardableResult
     func callAsFunction(_ arguments: String) throws -> String {
         let words = arguments.split(separator: " ").map(String.init)
-        let run = try CommandRun("/usr/bin/env", ["-C", folder.path, Self.path ?? "openssl"] + words)
+        let run = try CommandRun("/usr/bin/env", arguments: ["-C", folder.path, Self.path ?? "openssl"] + words)
         guard run.status == 0 else { throw Failure(arguments: arguments, output: run.output + run.error) }
         return run.output + run.error
     }

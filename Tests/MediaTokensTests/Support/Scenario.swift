@@ -34,7 +34,7 @@ struct Scenario: Sendable, CustomTestStringConvertible {
         return legacy.isValid(resourceID: resource)
     }
 
-    init(_ name: String, _ expected: RefusalReason?) {
+    init(_ name: String, expected: RefusalReason?) {
         testDescription = name
         self.expected = expected
     }

@@ -50,9 +50,9 @@ enum FixedWork {
             let token = forged
             work = { verifier.verify(token.span, for: resource, at: now).reason == .untrustedSignature }
         case "revocation":
-            let mirror = try revocations(at: now)
+            let revocationCache = try revocations(at: now)
             let tags = (0..<64).map { SubjectTag(number: UInt128($0 &* 0x9E37_79B9_7F4A_7C15)) }
-            work = { tags.allSatisfy { !mirror.isRevoked($0, issued: now) } }
+            work = { tags.allSatisfy { !revocationCache.isRevoked($0, issued: now) } }
         case "fragment": work = { (try? MediaResource(fragment)) != nil }
         case "match":
             let (left, right) = (
@@ -77,17 +77,17 @@ enum FixedWork {
     }
 
     /// A mirror of 1,000 revocations.
-    private static func revocations(at now: Timestamp) throws -> RevocationMirror {
+    private static func revocations(at now: Timestamp) throws -> RevocationCache {
         let key = try SubjectKey([UInt8](repeating: 7, count: 32))
-        let mirror = RevocationMirror { key.tag(storeKey: $0.bytes) }
+        let revocationCache = RevocationCache { key.tag(storeKey: $0.bytes) }
         for number in 0..<1000 {
             let digits = String(number + 0x1000, radix: 16)
             guard let digest = TokenFingerprint(hexadecimal: String(repeating: digits, count: 16)) else {
                 fatalError("no digest")
             }
-            mirror.add(Revocation(.token(digest), expires: now), at: now)
+            revocationCache.add(Revocation(.token(digest), expires: now), at: now)
         }
-        return mirror
+        return revocationCache
     }
 
     private static let fragment = """

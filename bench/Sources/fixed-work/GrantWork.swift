@@ -29,7 +29,7 @@ enum GrantWork {
         case "grant", "grant-es256": return { verifier.verify(token.span, facts, at: now).isAllowed }
         case "grant-cached":
             guard case .authentic(let grant) = verifier.authenticate(token.span, at: now) else { fatalError("refused") }
-            return { verifier.judge(grant, shownAs: token.span, facts, at: now).isAllowed }
+            return { verifier.judge(grant, presentedAs: token.span, facts, at: now).isAllowed }
         case "grant-issue": return { (try? issuer.issue(claims))?.token.isEmpty == false }
         default: return nil
         }

@@ -27,10 +27,10 @@ extension Formats {
             )
             guard let verifier = try format.verifier(.secret(secret), settings) else { continue }
             let token = try issuer.issue(request).token
-            let shown = SignedRequest(path: request.path)
+            let presented = SignedRequest(path: request.path)
             works.append(
                 Work(row, "playgate") { n in
-                    for _ in 0..<n { precondition(verifier.verify(token, shown, at: .now()).grant != nil) }
+                    for _ in 0..<n { precondition(verifier.verify(token, presented, at: .now()).grant != nil) }
                 }
             )
         }

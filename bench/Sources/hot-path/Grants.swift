@@ -100,7 +100,7 @@ private struct GrantSample {
             for _ in 0..<n { precondition(verifier.verify(token.span, facts, at: now).isAllowed) }
         }
         table.measure("judged from a cache", 5000) { n in
-            for _ in 0..<n { precondition(verifier.judge(grant, shownAs: token.span, facts, at: now).isAllowed) }
+            for _ in 0..<n { precondition(verifier.judge(grant, presentedAs: token.span, facts, at: now).isAllowed) }
         }
     }
 

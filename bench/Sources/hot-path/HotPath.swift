@@ -24,12 +24,12 @@ struct HotPath {
         let isGate = words.contains("--gate")
         words.removeAll { $0 == "--gate" }
         var options = Options()
-        if let place = words.firstIndex(of: "--json"), place + 1 < words.count {
-            guard FileManager.default.createFile(atPath: words[place + 1], contents: nil) else {
-                fatalError("\(words[place + 1]) cannot be written")
+        if let index = words.firstIndex(of: "--json"), index + 1 < words.count {
+            guard FileManager.default.createFile(atPath: words[index + 1], contents: nil) else {
+                fatalError("\(words[index + 1]) cannot be written")
             }
-            options.json = FileHandle(forWritingAtPath: words[place + 1])
-            words.removeSubrange(place...place + 1)
+            options.json = FileHandle(forWritingAtPath: words[index + 1])
+            words.removeSubrange(index...index + 1)
         }
         options.rounds = words.first.flatMap { Int($0) } ?? options.rounds
         options.only = words.count > 1 ? words[1] : nil

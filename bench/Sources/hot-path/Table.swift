@@ -132,11 +132,11 @@ final class Table {
     @inline(never)
     private func measured(_ body: (Int) -> Void, _ count: Int) { body(count) }
 
-    private func fixed(_ value: Double, _ places: Int) -> String {
-        let scale = (0..<places).reduce(1.0) { product, _ in product * 10 }
+    private func fixed(_ value: Double, _ decimals: Int) -> String {
+        let scale = (0..<decimals).reduce(1.0) { product, _ in product * 10 }
         let whole = Int((value * scale).rounded())
         let digits = String(whole % Int(scale))
-        return "\(whole / Int(scale))." + String(repeating: "0", count: places - digits.count) + digits
+        return "\(whole / Int(scale))." + String(repeating: "0", count: decimals - digits.count) + digits
     }
 
     private func pad(_ text: String, _ width: Int) -> String {

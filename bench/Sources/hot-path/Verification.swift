@@ -178,7 +178,7 @@ extension HotPath {
         let (verifier, caching) = (try issued.verifier(), try issued.verifier(cache: AuthenticatedTokenCache()))
         var forged = issued.raw
         // The resource of a signed token is replaced.
-        forged.replaceSubrange(try place(of: "TNT", in: forged), with: Array("TBS".utf8))
+        forged.replaceSubrange(try range(of: "TNT", in: forged), with: Array("TBS".utf8))
         let requestor = try issued.issuer.issue(SignedToken.claims("TNT", requestor: "OTHER"), at: SignedToken.time)
         let late = Timestamp(millisecondsSince1970: SignedToken.time.millisecondsSince1970 + 3_600_000)
         let rows: [(String, Verifier, [UInt8], Timestamp, RefusalReason)] = [
@@ -205,7 +205,7 @@ extension HotPath {
         table.run()
     }
 
-    private static func place(of text: String, in bytes: [UInt8]) throws -> Range<Int> {
+    private static func range(of text: String, in bytes: [UInt8]) throws -> Range<Int> {
         let text = Array(text.utf8)
         let start = bytes.indices.dropLast(text.count).first { Array(bytes[$0..<($0 + text.count)]) == text }
         guard let start else { fatalError("no \(text)") }

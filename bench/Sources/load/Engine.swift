@@ -12,7 +12,7 @@ final class Engine {
         let number: UInt16
         let isEdge: Bool
         var idle: [Int] = []
-        var waiting: [(asked: RequestKind, token: Int, due: UInt64)] = []
+        var waiting: [(kind: RequestKind, token: Int, due: UInt64)] = []
         var firstWaiting = 0
 
         init(_ number: UInt16, isEdge: Bool) { (self.number, self.isEdge) = (number, isEdge) }
@@ -21,7 +21,7 @@ final class Engine {
     private struct Connection {
         var descriptor: Int32
         let port: Int
-        var asked: RequestKind?
+        var kind: RequestKind?
         var due: UInt64 = 0
         var received: [UInt8] = []
     }
@@ -101,8 +101,8 @@ final class Engine {
             }
             try send()
             guard poll(&polled, nfds_t(polled.count), 0) > 0 else { continue }
-            for place in polled.indices where polled[place].revents != 0 {
-                if let nanoseconds = try receive(place) {
+            for index in polled.indices where polled[index].revents != 0 {
+                if let nanoseconds = try receive(index) {
                     answers += 1
                     try answered(nanoseconds)
                 }
@@ -136,26 +136,26 @@ final class Engine {
     private func ask(at moment: UInt64) -> Bool {
         let seconds = Double(Timestamp.now().millisecondsSince1970 - audience.start) / 1000
         let present = audience.present(seconds)
-        let asked =
+        let kind =
             present.isEmpty ? RequestKind.unprotected : RequestKind(chance: Int.random(in: 0..<100, using: &random))
         let token = present.isEmpty ? 0 : Int.random(in: present, using: &random)
         let gates = ports.count / 2
         turn = (turn + 1) % gates
-        let port = ports[2 * turn + (asked.isPlayback ? 1 : 0)]
+        let port = ports[2 * turn + (kind.isPlayback ? 1 : 0)]
         guard port.waiting.count - port.firstWaiting < 100_000 else { return false }
-        port.waiting.append((asked, token, moment))
+        port.waiting.append((kind, token, moment))
         return true
     }
 
     private func send() throws {
         for port in ports {
-            while port.firstWaiting < port.waiting.count, let place = port.idle.popLast() {
-                let (asked, token, due) = port.waiting[port.firstWaiting]
+            while port.firstWaiting < port.waiting.count, let index = port.idle.popLast() {
+                let (kind, token, due) = port.waiting[port.firstWaiting]
                 port.firstWaiting += 1
-                connections[place].asked = asked
-                connections[place].due = due
-                var request = asked.request(audience.tokens[token])
-                let descriptor = connections[place].descriptor
+                connections[index].kind = kind
+                connections[index].due = due
+                var request = kind.request(audience.tokens[token])
+                let descriptor = connections[index].descriptor
                 let size = request.utf8.count
                 let sent = request.withUTF8 { write(descriptor, $0.baseAddress, $0.count) }
                 guard sent == size else { throw LoadError("a gate has closed a connection, or does not read") }
@@ -168,31 +168,31 @@ final class Engine {
     }
 
     /// Receives bytes on a connection. Returns the latency in nanoseconds once the answer is complete, and `nil` before.
-    private func receive(_ place: Int) throws -> UInt64? {
-        let count = recv(connections[place].descriptor, &buffer, buffer.count, 0)
-        guard let asked = connections[place].asked else {
+    private func receive(_ index: Int) throws -> UInt64? {
+        let count = recv(connections[index].descriptor, &buffer, buffer.count, 0)
+        guard let kind = connections[index].kind else {
             guard count <= 0 else { throw LoadError("a gate answers what nobody has asked") }
             // The gate closes idle connections, so a new one replaces it.
-            close(connections[place].descriptor)
-            connections[place].descriptor = try Self.connect(ports[connections[place].port].number)
-            polled[place].fd = connections[place].descriptor
+            close(connections[index].descriptor)
+            connections[index].descriptor = try Self.connect(ports[connections[index].port].number)
+            polled[index].fd = connections[index].descriptor
             return nil
         }
-        guard count > 0 else { throw LoadError("a gate has closed a connection in place of an answer to \(asked)") }
-        connections[place].received.append(contentsOf: buffer[..<count])
-        let received = connections[place].received
+        guard count > 0 else { throw LoadError("a gate has closed a connection in place of an answer to \(kind)") }
+        connections[index].received.append(contentsOf: buffer[..<count])
+        let received = connections[index].received
         guard let status = try Self.wholeStatus(received) else { return nil }
         let isExpected =
             isBare
-            ? status == 200 : status == asked.status && limits_contains(received, received.count, asked.mark) != 0
+            ? status == 200 : status == kind.status && limits_contains(received, received.count, kind.mark) != 0
         if !isExpected {
             failures += 1
-            if failures == 1 { firstFailure = "\(asked): \(String(decoding: received.prefix(500), as: UTF8.self))" }
+            if failures == 1 { firstFailure = "\(kind): \(String(decoding: received.prefix(500), as: UTF8.self))" }
         }
-        connections[place].received.removeAll(keepingCapacity: true)
-        connections[place].asked = nil
-        ports[connections[place].port].idle.append(place)
-        return limits_now() - connections[place].due
+        connections[index].received.removeAll(keepingCapacity: true)
+        connections[index].kind = nil
+        ports[connections[index].port].idle.append(index)
+        return limits_now() - connections[index].due
     }
 
     /// Returns the status of an answer once it is complete, and `nil` before.

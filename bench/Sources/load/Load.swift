@@ -78,7 +78,7 @@ struct Load: ParsableCommand {
         let capacity = try capacity ?? measuredCapacity(engine, seconds: measuring, &report)
         for phase in phase {
             report.title("\(Int(phase.part * 100)) % of that")
-            _ = try engine.run(seconds: phase.seconds, rate: capacity * phase.part) { report.take($0) }
+            _ = try engine.run(seconds: phase.seconds, rate: capacity * phase.part) { report.record($0) }
             report.end()
         }
         if engine.failures > 0 {
@@ -95,7 +95,7 @@ struct Load: ParsableCommand {
 
     private func measuredCapacity(_ engine: Engine, seconds: Int, _ report: inout Report) throws -> Double {
         report.title("capacity")
-        let capacity = try engine.run(seconds: seconds, rate: nil) { report.take($0) }
+        let capacity = try engine.run(seconds: seconds, rate: nil) { report.record($0) }
         report.end()
         return capacity
     }

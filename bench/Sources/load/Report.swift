@@ -54,7 +54,7 @@ struct Report {
     }
 
     /// Records the latency of an answer in nanoseconds.
-    mutating func take(_ nanoseconds: UInt64) {
+    mutating func record(_ nanoseconds: UInt64) {
         histogram.record(nanoseconds / 1000)
         whole.record(nanoseconds / 1000)
         if limits_now() - lineStarted >= every { line() }
@@ -74,7 +74,7 @@ struct Report {
         // A short last interval is not significant.
         guard seconds >= min(2, Double(every) / 2e9) else { return }
         let memory = watched.map(\.memory)
-        for (place, bytes) in memory.enumerated() { memories[place].append(bytes) }
+        for (index, bytes) in memory.enumerated() { memories[index].append(bytes) }
         let busy = watched.reduce(0) { $0 + $1.processorSeconds }
         let share = (busy - busyBefore) / seconds
         write(

@@ -62,8 +62,8 @@ enum RequestKind: CaseIterable {
         case .unprotected: return check("/free/seg1.ts", nil)
         case .damagedToken:
             var bytes = Array(token.utf8)
-            let place = bytes.count - 60
-            bytes[place] = bytes[place] == UInt8(ascii: "B") ? UInt8(ascii: "C") : UInt8(ascii: "B")
+            let index = bytes.count - 60
+            bytes[index] = bytes[index] == UInt8(ascii: "B") ? UInt8(ascii: "C") : UInt8(ascii: "B")
             return check("/live/tnt/seg1.ts", String(decoding: bytes, as: UTF8.self))
         }
     }

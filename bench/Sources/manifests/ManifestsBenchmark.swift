@@ -72,7 +72,7 @@ struct ManifestsBenchmark {
             \(playlist.name): \(playlist.bytes.count) bytes to \(expected.count); \(rounds) rounds
               memchr and memcpy  \(Int(copying.median * 1e6)) µs
               HLSRewriter        \(Int(rewriting.median * 1e6)) µs, \(Int(rate)) MB/s in, \
-            \(Int(Double(expected.count) / fastest / 1e6)) MB/s out, ratio \(ratio.shown)
+            \(Int(Double(expected.count) / fastest / 1e6)) MB/s out, ratio \(ratio.text)
             """
         )
     }
@@ -199,7 +199,7 @@ struct Playlist {
 
 extension Double {
     /// The number with two decimal places.
-    var shown: String { String(format: "%.2f", self) }
+    var text: String { String(format: "%.2f", self) }
 }
 
 extension [Double] {

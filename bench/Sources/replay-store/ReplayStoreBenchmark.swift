@@ -37,7 +37,7 @@ struct ReplayStoreBenchmark {
         print("refuse a used token          \(refused.nanoseconds) ns")
         print("record where old ones leave  \(renewed.nanoseconds) ns")
         let leases = measureLeases(first, at: time, end)
-        try await measureMirror(first.prefix(revocations), at: time, end)
+        try await measureLookUps(first.prefix(revocations), at: time, end)
         let faults = [
             memory > 64_000_000 ? "more than 64 MB for a million live uses" : nil,
             leases > 64_000_000 ? "more than 64 MB for a million leases" : nil,
@@ -58,9 +58,9 @@ struct ReplayStoreBenchmark {
         }
         let store = MemoryReplayStore(capacity: 1, leaseCapacity: count)
         let before = residentMemory
-        let taken = measure { wanted.count { store.takeNow($0, at: time) == .taken } }
+        let taken = measure { wanted.count { store.acquireNow($0, at: time) == .taken } }
         let memory = residentMemory - before
-        let renewed = measure { wanted.count { store.takeNow($0, at: time) == .renewed } }
+        let renewed = measure { wanted.count { store.acquireNow($0, at: time) == .renewed } }
         let freed = measure { wanted.count { store.freeNow($0.session, at: time) } }
         guard taken.value == count, renewed.value == count, freed.value == count else {
             fatalError("taken \(taken.value), renewed \(renewed.value), freed \(freed.value) of \(count)")
@@ -73,16 +73,18 @@ struct ReplayStoreBenchmark {
     }
 
     /// Measures look-ups of tags that are revoked, and of those that are not, beside those in a `Set`.
-    private static func measureMirror(
+    private static func measureLookUps(
         _ revoked: some Collection<TokenFingerprint>,
         at time: Timestamp,
         _ end: Timestamp
     ) async throws {
         let key = try SubjectKey([UInt8](repeating: 7, count: 32))
-        let (store, mirror) = (MemoryReplayStore(capacity: 1), RevocationMirror { key.tag(storeKey: $0.bytes) })
+        let (store, revocationCache) = (MemoryReplayStore(capacity: 1), RevocationCache { key.tag(storeKey: $0.bytes) })
         for digest in revoked { try await store.revoke(Revocation(.token(digest), expires: end), at: time) }
-        try await mirror.refresh(from: store, at: time)
-        guard mirror.count == revoked.count else { fatalError("\(mirror.count) of \(revoked.count) mirrored") }
+        try await revocationCache.refresh(from: store, at: time)
+        guard revocationCache.count == revoked.count else {
+            fatalError("\(revocationCache.count) of \(revoked.count) mirrored")
+        }
         let listed = try await store.revocations(after: nil).records.compactMap { key.tag(storeKey: $0.key.bytes) }
         let present = (0..<count).map { listed[$0 % listed.count] }
         let absent = (0..<count).map { number in
@@ -91,12 +93,12 @@ struct ReplayStoreBenchmark {
         }
         let baseline = Set(listed)
         compare("look a revoked tag up", present.count) {
-            present.count { mirror.isRevoked($0, issued: time) }
+            present.count { revocationCache.isRevoked($0, issued: time) }
         } with: {
             present.count { baseline.contains($0) }
         }
         compare("look another tag up", 0) {
-            absent.count { mirror.isRevoked($0, issued: time) }
+            absent.count { revocationCache.isRevoked($0, issued: time) }
         } with: {
             absent.count { baseline.contains($0) }
         }

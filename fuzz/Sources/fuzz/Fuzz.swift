@@ -18,7 +18,7 @@ private let targets: [Target] = {
         .pattern, .time, .cat, .uri, .urisigning, .signed, .ere, .hls, .dash, .manifest, .embedded,
     ]
     #if SERVICE
-        targets += [.configuration, .http, .target, .shown, .network, .spop]
+        targets += [.configuration, .http, .target, .presented, .network, .spop]
     #endif
     return targets
 }()
@@ -113,5 +113,5 @@ struct SplitMix64: RandomNumberGenerator {
 
 extension [UInt8] {
     /// These bytes as printable text, for messages.
-    var shown: String { String(decoding: self, as: UTF8.self).debugDescription }
+    var debugText: String { String(decoding: self, as: UTF8.self).debugDescription }
 }

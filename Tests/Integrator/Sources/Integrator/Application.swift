@@ -44,9 +44,9 @@ public class Application: EntitlementDelegate, EntitlementStatus {
         accessEnabler.setSelectedProvider(providers.first { $0.ID == provider }?.ID)
     }
 
-    public func navigate(toUrl url: String!) { open(url, "navigateToUrl") }
+    public func navigate(toUrl url: String!) { open(url, callback: "navigateToUrl") }
 
-    public func navigate(toUrl url: String!, useSVC: Bool) { open(url, "navigateToUrl useSVC:\(useSVC)") }
+    public func navigate(toUrl url: String!, useSVC: Bool) { open(url, callback: "navigateToUrl useSVC:\(useSVC)") }
 
     public func setToken(_ token: String!, forResource resource: String!) {
         mediaToken = token
@@ -101,7 +101,7 @@ public class Application: EntitlementDelegate, EntitlementStatus {
 
     // MARK: Helpers
 
-    private func open(_ url: String, _ name: String) {
+    private func open(_ url: String, callback name: String) {
         note(name)
         Task {
             if let end = await browser(url) { returned(to: end) } else { leave() }
@@ -148,12 +148,12 @@ extension Application {
         await wait(for: "setAuthenticationStatus", after: checkAuthentication)
         await wait(for: "setAuthenticationStatus", after: getAuthentication)
         await wait(for: "selectedProvider", after: getSelectedProvider)
-        await wait(for: "preauthorizedResources") { self.check(["TNT", "CNN"], nil) }
-        await wait(for: "preauthorizedResources") { self.check(["TNT", "CNN"], false) }
-        await wait(for: "setToken") { self.checkAuthorization("TNT", nil) }
-        await wait(for: "setToken") { self.checkAuthorization("TNT", ["reason": "playback"]) }
-        await wait(for: "setToken") { self.getAuthorization("TBS", nil) }
-        await wait(for: "setToken") { self.getAuthorization("TBS", ["reason": "playback"]) }
+        await wait(for: "preauthorizedResources") { self.check(["TNT", "CNN"], cache: nil) }
+        await wait(for: "preauthorizedResources") { self.check(["TNT", "CNN"], cache: false) }
+        await wait(for: "setToken") { self.checkAuthorization("TNT", data: nil) }
+        await wait(for: "setToken") { self.checkAuthorization("TNT", data: ["reason": "playback"]) }
+        await wait(for: "setToken") { self.getAuthorization("TBS", data: nil) }
+        await wait(for: "setToken") { self.getAuthorization("TBS", data: ["reason": "playback"]) }
         for request in metadataRequests {
             await wait(for: "setMetadataStatus") { self.getMetadata(request) }
         }
@@ -184,7 +184,7 @@ extension Application {
 
     func getSelectedProvider() { accessEnabler.getSelectedProvider() }
 
-    func check(_ resources: [String], _ cache: Bool?) {
+    func check(_ resources: [String], cache: Bool?) {
         if let cache {
             accessEnabler.checkPreauthorizedResources(resources, cache: cache)
         } else {
@@ -192,12 +192,12 @@ extension Application {
         }
     }
 
-    func checkAuthorization(_ resource: String, _ data: [String: String]?) {
+    func checkAuthorization(_ resource: String, data: [String: String]?) {
         guard let data else { return accessEnabler.checkAuthorization(resource) }
         accessEnabler.checkAuthorization(resource, withData: data)
     }
 
-    func getAuthorization(_ resource: String, _ data: [String: String]?) {
+    func getAuthorization(_ resource: String, data: [String: String]?) {
         guard let data else { return accessEnabler.getAuthorization(resource) }
         accessEnabler.getAuthorization(resource, withData: data)
     }

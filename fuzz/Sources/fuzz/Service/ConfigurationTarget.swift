@@ -18,13 +18,13 @@ extension Target {
             let limits = JSONLimits(depth: 64, members: 1024, elements: 65_536)
             demand(
                 (try? JSONReader.read(line.span, limits: limits)) != nil,
-                "what is in force is no JSON: \(line.shown)"
+                "what is in force is no JSON: \(line.debugText)"
             )
         } catch {
             demand(!error.problems.isEmpty, "an error without a problem")
             for problem in error.problems {
                 demand(!problem.message.isEmpty && "\(problem)".hasPrefix(file.path), "a problem without a place")
-                demand(problem.place.line >= 0 && problem.place.column >= 0, "a place outside the file")
+                demand(problem.location.line >= 0 && problem.location.column >= 0, "a place outside the file")
             }
         }
     }

@@ -20,12 +20,12 @@ extension Target {
             bytes.first == UInt8(ascii: "/") && bytes.count <= ParsedTarget.maximumSize
             && text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0 != "\u{7F}" && $0 != "#" && $0 != "\u{FFFD}" }
         let target = ParsedTarget(text[...])
-        demand((target != nil) == isPlain, "\(bytes.shown) is \(isPlain ? "refused" : "taken")")
+        demand((target != nil) == isPlain, "\(bytes.debugText) is \(isPlain ? "refused" : "taken")")
         guard let target else { return }
         let again = target.query.map { target.path + "?" + $0 } ?? target.path
         demand(
             again.utf8.elementsEqual(bytes) && !target.path.utf8.contains(UInt8(ascii: "?")),
-            "split: \(bytes.shown)"
+            "split: \(bytes.debugText)"
         )
         checkSegments(target)
     }
@@ -45,13 +45,13 @@ extension Target {
         )
         let others = segments.filter { !$0.starts(with: "mt=".utf8) }.flatMap { [UInt8(ascii: "/")] + $0 }
         let after = others.isEmpty ? [UInt8(ascii: "/")] : others
-        demand(before.text.utf8.elementsEqual(after), "\(target.path): \(before.text), and not \(after.shown)")
+        demand(before.text.utf8.elementsEqual(after), "\(target.path): \(before.text), and not \(after.debugText)")
     }
 
     /// The token of a request, from five sources, against a byte-by-byte search.
     ///
     /// The input is the target, and then lines of header fields.
-    static let shown = Target(name: "shown") { input in
+    static let presented = Target(name: "shown") { input in
         var input = input
         guard let target = ParsedTarget(String(decoding: input.line(), as: UTF8.self)[...]) else { return }
         var headers = HTTPHeaders()
@@ -73,7 +73,7 @@ extension Target {
         var expected = SimpleSearch()
         expected.search(headers, target)
         let token = found.token.map { Array($0.utf8) }
-        demand(token == expected.token, "\(token?.shown ?? "none"), and not \(expected.token?.shown ?? "none")")
+        demand(token == expected.token, "\(token?.debugText ?? "none"), and not \(expected.token?.debugText ?? "none")")
         demand(found.isConflict == expected.isConflict && found.sources == expected.sources, "sources")
     }
 
@@ -118,9 +118,9 @@ private struct SimpleSearch {
 
     private mutating func show(_ value: ArraySlice<UInt8>, _ source: Int) {
         guard !value.isEmpty else { return }
-        let shown = Self.decoded(Array(value))
-        if token == nil { token = shown }
-        if token == shown { sources |= 1 << UInt16(source) } else { isConflict = true }
+        let text = Self.decoded(Array(value))
+        if token == nil { token = text }
+        if token == text { sources |= 1 << UInt16(source) } else { isConflict = true }
     }
 
     private static func parts(_ bytes: [UInt8], _ separator: Unicode.Scalar) -> [ArraySlice<UInt8>] {

@@ -38,7 +38,10 @@ extension Target {
         reference.end()
         pieces.demandSame(as: reference)
         guard choice & 2 == 0 else { return }
-        demand(pieces.answers == whole.answers, "chunks: \(pieces.answers.shown), and not \(whole.answers.shown)")
+        demand(
+            pieces.answers == whole.answers,
+            "chunks: \(pieces.answers.debugText), and not \(whole.answers.debugText)"
+        )
     }
 }
 
@@ -71,7 +74,7 @@ private final class Exchange {
     }
 
     func demandSame(as other: Exchange) {
-        demand(answers == other.answers, "heads: \(answers.shown), and not \(other.answers.shown)")
+        demand(answers == other.answers, "heads: \(answers.debugText), and not \(other.answers.debugText)")
     }
 
     func send(_ bytes: ArraySlice<UInt8>) { client.send(bytes) }
@@ -95,7 +98,7 @@ private final class Exchange {
                 guard field != "\r", let colon = field.firstIndex(of: ":") else { break }
                 fields[String(field[..<colon])] = String(field[field.index(after: colon)...].dropFirst())
             }
-            demand(!isOver, "an answer behind the last one: \(answers.shown)")
+            demand(!isOver, "an answer behind the last one: \(answers.debugText)")
             switch status {
             case "HTTP/1.1 100 Continue\r": continue
             case "HTTP/1.1 400 Bad Request\r": isOver = true
@@ -106,7 +109,7 @@ private final class Exchange {
             }
             if fields["Connection"] != nil { isOver = true }
         }
-        demand(number == service.asked, "\(service.asked) requests, \(number) answers: \(answers.shown)")
+        demand(number == service.requests, "\(service.requests) requests, \(number) answers: \(answers.debugText)")
     }
 }
 
@@ -132,14 +135,14 @@ private enum Timing {
 /// A service that numbers its responses.
 private protocol NumberingService: HTTPService {
     /// The number of requests.
-    var asked: Int { get }
+    var requests: Int { get }
 }
 
 /// A service that takes bodies.
 private final class BodyService: NumberingService, @unchecked Sendable {  // On one thread.
     private let limit: Int
     private let timing: Timing
-    private(set) var asked = 0
+    private(set) var requests = 0
     let cancelsAbandoned = false
 
     init(limit: Int, _ timing: Timing) {
@@ -149,29 +152,29 @@ private final class BodyService: NumberingService, @unchecked Sendable {  // On 
 
     func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .body(limit: limit, nil) }
 
-    func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
-        asked += 1
+    func respond(to request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        requests += 1
         demand(request.isTooLarge || (request.body?.readableBytes ?? 0) <= limit, "more than the limit")
-        return timing.give(NumberedAnswer(number: Int64(asked), request: 0), into: &output)
+        return timing.give(NumberedAnswer(number: Int64(requests), request: 0), into: &output)
     }
 }
 
 /// A service that answers at the head, with a sum over all of the head.
 private final class HeadService: NumberingService, BodilessService, @unchecked Sendable {  // On one thread.
     private let timing: Timing
-    private(set) var asked = 0
+    private(set) var requests = 0
     let cancelsAbandoned = false
 
     init(_ timing: Timing) { self.timing = timing }
 
     func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
 
-    func answer(_ request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
-        answer(BodilessRequest(request), into: &output)
+    func respond(to request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        respond(to: BodilessRequest(request), into: &output)
     }
 
-    func answer(_ request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
-        asked += 1
+    func respond(to request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer? {
+        requests += 1
         var hash = 0xCBF2_9CE4_8422_2325 as UInt64
         let fields = request.fields
         let texts =
@@ -180,7 +183,7 @@ private final class HeadService: NumberingService, BodilessService, @unchecked S
         for text in texts {
             for byte in text.utf8 + [0xFF] { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
         }
-        return timing.give(NumberedAnswer(number: Int64(asked), request: hash), into: &output)
+        return timing.give(NumberedAnswer(number: Int64(requests), request: hash), into: &output)
     }
 }
 

@@ -28,7 +28,10 @@ extension Target {
         }
         whole.end()
         pieces.end()
-        demand(pieces.answers == whole.answers, "chunks: \(pieces.answers.shown), and not \(whole.answers.shown)")
+        demand(
+            pieces.answers == whole.answers,
+            "chunks: \(pieces.answers.debugText), and not \(whole.answers.debugText)"
+        )
     }
 }
 
@@ -76,30 +79,30 @@ private final class Offload {
         var bytes = ByteBuffer(bytes: answers)
         var (acknowledged, isOver) = (0, false)
         while let length: UInt32 = bytes.readInteger() {
-            demand(!isOver && length <= 1024, "a frame behind the last one, or too large: \(answers.shown)")
+            demand(!isOver && length <= 1024, "a frame behind the last one, or too large: \(answers.debugText)")
             guard let body = bytes.readSlice(length: Int(length)),
                 let frame = try? SPOPFrame(body.readableBytesUInt8Span)
             else {
-                return demand(false, "no frame: \(answers.shown)")
+                return demand(false, "no frame: \(answers.debugText)")
             }
             switch frame.kind {
             case .acknowledge: acknowledged += 1
             case .disconnectOfAgent: isOver = true
-            case .helloOfAgent: demand(acknowledged == 0, "a second greeting: \(answers.shown)")
-            default: demand(false, "a frame of HAProxy: \(answers.shown)")
+            case .helloOfAgent: demand(acknowledged == 0, "a second greeting: \(answers.debugText)")
+            default: demand(false, "a frame of HAProxy: \(answers.debugText)")
             }
         }
-        demand(bytes.readableBytes == 0, "half a frame: \(answers.shown)")
-        demand(acknowledged == service.asked, "\(service.asked) notifications, \(acknowledged) answers")
+        demand(bytes.readableBytes == 0, "half a frame: \(answers.debugText)")
+        demand(acknowledged == service.requests, "\(service.requests) notifications, \(acknowledged) answers")
     }
 }
 
 /// A service that tells what it was asked, after it has compared the arguments with what they are written as.
 private final class RepeatingService: SPOPService, @unchecked Sendable {  // On one thread.
-    private(set) var asked = 0
+    private(set) var requests = 0
 
-    func answer(_ messages: consuming SPOPMessages, _ connection: HTTPConnection) -> SPOPReply<Repetition> {
-        asked += 1
+    func reply(_ messages: consuming SPOPMessages, _ connection: HTTPConnection) -> SPOPReply<Repetition> {
+        requests += 1
         let count = messages.count
         var (all, found) = (copy messages, 0)
         while var message = all.next() {
@@ -107,8 +110,8 @@ private final class RepeatingService: SPOPService, @unchecked Sendable {  // On 
             while let argument = message.next() { check(SPOPValue(copying: argument.value)) }
         }
         demand(found == count, "\(found) messages, and not \(count)")
-        let question = SPOEQuestion(messages)
-        let fields = question?.fields
+        let request = SPOERequest(messages)
+        let fields = request?.fields
         check(fields)
         for name in fields.map({ fields in fields.indices.map { fields.name($0) } }) ?? [] {
             let isOurs = [":path", ":method", ":scheme", ":authority", ":client", ":variables"].contains(name)

@@ -9,10 +9,10 @@ extension Target {
     static let base64 = Target(name: "base64") { input in
         let text = input.bytes
         let decoded = Base64.decode(text)
-        demand(decoded == secondBase64(text), "OpenSSL reads \(text.shown) differently")
+        demand(decoded == secondBase64(text), "OpenSSL reads \(text.debugText) differently")
         guard let decoded else { return }
         let encoded = [UInt8](Base64.encode(decoded).utf8)
-        demand(Base64.decode(encoded) == decoded, "what is encoded from \(text.shown) is read differently")
+        demand(Base64.decode(encoded) == decoded, "what is encoded from \(text.debugText) is read differently")
         demand(encoded.count == (decoded.count + 2) / 3 * 4, "padding")
         let room = Base64.decodedCapacity(text.count)
         var exact = [UInt8](repeating: 0xA5, count: room)

@@ -18,31 +18,31 @@ extension Target {
             // White space between elements counts as text if it is written as CDATA or as a reference. The tree does not
             // show the difference.
             let isSpelled = content.contains(UInt8(ascii: "&")) || content.contains(UInt8(ascii: "!"))
-            if let fields = tree?.plainFields(takingSpace: !isSpelled) {
+            if let fields = tree?.plainFields(allowingSpace: !isSpelled) {
                 demand(
                     error == .repeatedField && Set(fields.map(\.name)).count < fields.count,
-                    "\(content.shown) is refused: \(error)"
+                    "\(content.debugText) is refused: \(error)"
                 )
             }
             readFields(document, "<authToken>".utf8.count..<document.count - "</authToken>".utf8.count)
             return
         }
-        let scratch = scanner.takeScratch()
+        let scratch = scanner.releaseScratch()
         if let tree {
             for name in TokenFields.Name.allCases {
                 let text = texts[name.rawValue]
                 let expected = tree.text(of: [UInt8]("\(name.startTag)".utf8.dropFirst().dropLast()))
                 guard !text.isMissing else {
-                    demand(expected == nil, "\(name) is overlooked in \(content.shown)")
+                    demand(expected == nil, "\(name) is overlooked in \(content.debugText)")
                     continue
                 }
                 var bytes: [UInt8] = []
                 bytes.append(copying: text.span(content.span, scratch.span))
-                demand(bytes == expected, "\(name) is read differently in \(content.shown)")
+                demand(bytes == expected, "\(name) is read differently in \(content.debugText)")
             }
         } else {
             // Only names with colons are accepted beyond libxml2, because namespaces mean nothing in tokens.
-            demand(content.contains(UInt8(ascii: ":")), "what is not well-formed is taken: \(content.shown)")
+            demand(content.contains(UInt8(ascii: ":")), "what is not well-formed is taken: \(content.debugText)")
         }
         readFields(document, "<authToken>".utf8.count..<document.count - "</authToken>".utf8.count)
     }
@@ -57,7 +57,7 @@ extension Target {
 extension XMLTree {
     /// Returns the names and texts of the root's children, if there are only elements that contain text, with white space
     /// between them if `takingSpace` is true; otherwise `nil`.
-    fileprivate func plainFields(takingSpace: Bool) -> [(name: [UInt8], text: [UInt8])]? {
+    fileprivate func plainFields(allowingSpace: Bool) -> [(name: [UInt8], text: [UInt8])]? {
         var fields: [(name: [UInt8], text: [UInt8])] = []
         var depth = 0
         for node in nodes {
@@ -73,7 +73,7 @@ extension XMLTree {
                 if depth == 2 {
                     fields[fields.count - 1].text += text
                 } else {
-                    guard takingSpace, text.allSatisfy({ [0x20, 0x9, 0xA].contains($0) }) else { return nil }
+                    guard allowingSpace, text.allSatisfy({ [0x20, 0x9, 0xA].contains($0) }) else { return nil }
                 }
             case .attribute, .other: return nil
             }

@@ -11,13 +11,13 @@ extension Target {
         let end = skipped(bytes)
         do throws(CBORFault) {
             let copy = try copied(bytes)
-            demand(end == bytes.count && copy.count <= bytes.count, "a longer copy of \(bytes.shown)")
-            demand(skipped(copy) == copy.count, "the copy of \(bytes.shown) is not read")
+            demand(end == bytes.count && copy.count <= bytes.count, "a longer copy of \(bytes.debugText)")
+            demand(skipped(copy) == copy.count, "the copy of \(bytes.debugText) is not read")
             let again = try copied(copy)
-            demand(again == copy, "another copy of \(bytes.shown)")
+            demand(again == copy, "another copy of \(bytes.debugText)")
         } catch {
             // A key beyond 64 bits is read, and not written.
-            demand(end == nil || error == .unexpectedType, "skipped, and not read: \(bytes.shown)")
+            demand(end == nil || error == .unexpectedType, "skipped, and not read: \(bytes.debugText)")
         }
     }
 

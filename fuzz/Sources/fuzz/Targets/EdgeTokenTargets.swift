@@ -62,7 +62,7 @@ extension Target {
                 continue
             }
             demand(
-                verifier.judge(grant, shownAs: text.span, facts, at: now) == verdict,
+                verifier.judge(grant, presentedAs: text.span, facts, at: now) == verdict,
                 "judged otherwise from the cache"
             )
             guard verdict.isAllowed else { continue }

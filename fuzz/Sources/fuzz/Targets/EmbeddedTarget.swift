@@ -55,11 +55,11 @@ private struct EmbeddedFixture: @unchecked Sendable {
         let subjectKey = try SubjectKey([UInt8](0x20...0x3F))
         let issuer = try CATIssuer(key: key)
         let verifier = CATVerifier(keys: try KeySet([key]), issuers: [AcceptedIssuer("playgate")], policy: CATPolicy())
-        let grants = GrantAuthority(
+        let grants = GrantService(
             verifier: verifier,
-            signers: [GrantAuthority.Signer(issuer)],
+            signers: [GrantService.Signer(issuer)],
             subjectKey: subjectKey,
-            mirror: RevocationMirror(of: [])
+            revocationCache: RevocationCache(of: [])
         )
         let time = Timestamp(millisecondsSince1970: now)
         let keys = try DevelopmentKeys(at: time)
@@ -72,7 +72,7 @@ private struct EmbeddedFixture: @unchecked Sendable {
         )
         return EdgeBundle(
             of: gate,
-            revokedBy: grants.mirror,
+            revokedBy: grants.revocationCache,
             subjectKey: subjectKey,
             goodFor: .seconds(3600),
             at: time
@@ -98,10 +98,10 @@ extension Target {
     private static func openPolicy(_ piece: [UInt8]) {
         var bytes = piece
         if let first = piece.first, piece.count > 2 {
-            let place = Int(first) * fixture.document.count / 256
+            let start = Int(first) * fixture.document.count / 256
             let length = Int(piece[1]) % 16
             bytes = fixture.document
-            bytes.replaceSubrange(place..<min(place + length, bytes.count), with: piece.dropFirst(2))
+            bytes.replaceSubrange(start..<min(start + length, bytes.count), with: piece.dropFirst(2))
         }
         var policy: OpaquePointer?
         var error = playgate_error()

@@ -15,9 +15,9 @@ extension Target {
         let (first, second) = (input.part(), input.bytes)
         let left = read(first)
         let right = read(second)
-        demand(read(first) == left, "read twice, \(first.shown) gives two answers")
+        demand(read(first) == left, "read twice, \(first.debugText) gives two answers")
         guard case .success(let resource) = left else { return }
-        checkAlone(resource)
+        checkSingle(resource)
         if resource.kind == .fragment { checkEvents(first) }
         guard case .success(let other) = right else { return }
         demand((resource == other) == (other == resource), "not symmetric")
@@ -39,7 +39,7 @@ extension Target {
         do throws(ResourceError) { return .success(try MediaResource(utf8: bytes)) } catch { return .failure(error) }
     }
 
-    private static func checkAlone(_ resource: MediaResource) {
+    private static func checkSingle(_ resource: MediaResource) {
         demand(resource.covers(resource) && resource == resource, "not itself")
         if resource.kind == .opaque { return }
         let canonical: MediaResource
@@ -69,7 +69,7 @@ extension Target {
         guard var parser = XMLEventParser(limits: FragmentReader.limits) else { return }
         parser.read(fragment.span, isLast: true)
         guard parser.failure == nil, let tree = XMLTree(fragment) else {
-            return demand(false, "taken, and not well-formed: \(fragment.shown)")
+            return demand(false, "taken, and not well-formed: \(fragment.debugText)")
         }
         let events = parser.events
         let nodes: [XMLTree.Node] = events.list.indices.compactMap { index in
@@ -85,7 +85,7 @@ extension Target {
             case .interruption: nil
             }
         }
-        demand(XMLTree.joiningTexts(nodes) == tree.content, "the tree of \(fragment.shown) is another one")
+        demand(XMLTree.joiningTexts(nodes) == tree.content, "the tree of \(fragment.debugText) is another one")
     }
 }
 

@@ -30,7 +30,7 @@ extension Target {
         }
         do throws(ManifestFault) {
             let again = try format.rewrite(output.span, rules: direct)
-            demand(again == output, "another output when rewritten again: \(output.shown)")
+            demand(again == output, "another output when rewritten again: \(output.debugText)")
         } catch {
             // The grants make it longer.
             demand(error.code == .tooLarge, "refused when rewritten again: \(error)")

@@ -53,30 +53,30 @@ extension Target {
             return nil
         }
         let bytes = Array(requested.utf8.prefix { $0 != UInt8(ascii: "?") })
-        func digit(_ place: Int) -> UInt8? {
-            bytes.indices.contains(place) && bytes[place] < 0x80
-                ? Character(Unicode.Scalar(bytes[place])).hexDigitValue.map(UInt8.init) : nil
+        func digit(_ position: Int) -> UInt8? {
+            bytes.indices.contains(position) && bytes[position] < 0x80
+                ? Character(Unicode.Scalar(bytes[position])).hexDigitValue.map(UInt8.init) : nil
         }
         var decoded: [UInt8] = []
-        var place = 0
-        while place < bytes.count {
-            guard bytes[place] == UInt8(ascii: "%") else {
-                guard bytes[place] != UInt8(ascii: "#") else { return nil }
-                decoded.append(bytes[place])
-                place += 1
+        var position = 0
+        while position < bytes.count {
+            guard bytes[position] == UInt8(ascii: "%") else {
+                guard bytes[position] != UInt8(ascii: "#") else { return nil }
+                decoded.append(bytes[position])
+                position += 1
                 continue
             }
-            guard let high = digit(place + 1), let low = digit(place + 2) else { return nil }
+            guard let high = digit(position + 1), let low = digit(position + 2) else { return nil }
             let byte = high << 4 | low
             guard !"?#".utf8.contains(byte), byte != encodedSlash else { return nil }
             decoded.append(byte == UInt8(ascii: "/") ? encodedSlash : byte)
-            place += 3
+            position += 3
         }
         guard !decoded.contains(where: { $0 < 0x20 || $0 == 0x7F || "\\;".utf8.contains($0) }) else { return nil }
         let split = decoded.map { $0 == encodedSlash ? UInt8(ascii: "/") : $0 }
         guard String(validating: split, as: UTF8.self) != nil else { return nil }
-        for place in decoded.indices.dropLast(2) where decoded[place] == UInt8(ascii: "%") {
-            let digits = decoded[place + 1...place + 2]
+        for position in decoded.indices.dropLast(2) where decoded[position] == UInt8(ascii: "%") {
+            let digits = decoded[position + 1...position + 2]
             if digits.allSatisfy({ $0 < 0x80 && Character(Unicode.Scalar($0)).isHexDigit }) { return nil }
         }
         var stack: [ArraySlice<UInt8>] = []

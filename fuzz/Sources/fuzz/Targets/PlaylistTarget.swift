@@ -19,13 +19,13 @@ extension Target {
         let whole = rewrite(playlist, rules) { playlist.count }
         var random = SplitMix64(seed: UInt64(choice))
         let pieces = rewrite(playlist, rules) { Int.random(in: 1...40, using: &random) }
-        demand(pieces == whole, "other pieces, another answer: \(playlist.shown)")
+        demand(pieces == whole, "other pieces, another answer: \(playlist.debugText)")
         guard case .success(let output) = whole else { return }
         let (before, after) = (lines(playlist), lines(output))
         demand(before.count == after.count, "a line more or less")
         for (old, new) in zip(before, after) { check(old, new, host) }
         switch rewrite(output, rules, size: { output.count }) {
-        case .success(let again): demand(again == output, "another output when rewritten again: \(output.shown)")
+        case .success(let again): demand(again == output, "another output when rewritten again: \(output.debugText)")
         // The grants make it longer.
         case .failure(let fault): demand(fault.code == .tooLarge, "refused when rewritten again: \(fault)")
         }

@@ -35,8 +35,12 @@ private struct SignedFixture: Sendable {
             let verifier = try? format.verifier(key, settings)
         else { fatalError("no verifier") }
         let isFolder = path.hasSuffix("/")
-        let shown = SignedRequest(path: isFolder ? path + "a.m4s" : path, scope: isFolder ? path : nil, client: address)
-        return SignedFixture(verifier: verifier, token: Array(token.utf8), request: shown)
+        let presented = SignedRequest(
+            path: isFolder ? path + "a.m4s" : path,
+            scope: isFolder ? path : nil,
+            client: address
+        )
+        return SignedFixture(verifier: verifier, token: Array(token.utf8), request: presented)
     }
 }
 
@@ -53,18 +57,18 @@ extension Target {
             "not expired"
         )
 
-        let place = Int(input.choice()) % fixture.token.count
+        let start = Int(input.choice()) % fixture.token.count
         let length = Int(input.choice()) % 4
         let bytes = input.bytes
         let text = String(decoding: bytes, as: UTF8.self)
         demand(verifier.verify(text, request, at: now).grant == nil || text == issued, "a foreign token is accepted")
 
         var changed = fixture.token
-        changed.replaceSubrange(place..<min(place + length, changed.count), with: bytes)
+        changed.replaceSubrange(start..<min(start + length, changed.count), with: bytes)
         let other = String(decoding: changed, as: UTF8.self)
         demand(
             verifier.verify(other, request, at: now).grant == nil || changed == fixture.token,
-            "\(changed.shown) is accepted"
+            "\(changed.debugText) is accepted"
         )
 
         var elsewhere = request
@@ -74,6 +78,6 @@ extension Target {
         }
         // Every path that is accepted is, once it is decoded, the file or below the folder.
         let decoded = try? SigningPath(text).decoded
-        demand(decoded?.hasPrefix("/live/tnt/") == true, "\(bytes.shown) is another path")
+        demand(decoded?.hasPrefix("/live/tnt/") == true, "\(bytes.debugText) is another path")
     }
 }

@@ -40,10 +40,10 @@ extension Target {
         demand(JWE(bytes.span)?.decrypted(by: verifier.policy.decryptionKeys) == nil, "decrypted what nobody encrypted")
         if let text = input.text { cut("/\(text)") }
         guard bytes.count <= 4096, let text = input.text, let token = try? fixture.issuer.sign(text) else { return }
-        let shown = Array(token.utf8)
-        let verdict = verifier.verify(shown.span, facts, at: now)
-        demand(verifier.explain(shown.span, facts, at: now).verdict == verdict, "explained otherwise")
-        guard case .authentic(let grant) = verifier.authenticate(shown.span, at: now) else {
+        let presented = Array(token.utf8)
+        let verdict = verifier.verify(presented.span, facts, at: now)
+        demand(verifier.explain(presented.span, facts, at: now).verdict == verdict, "explained otherwise")
+        guard case .authentic(let grant) = verifier.authenticate(presented.span, at: now) else {
             return demand(!verdict.isAllowed, "allowed without being authentic")
         }
         demand(verifier.judge(grant, facts, at: now) == verdict, "judged otherwise from the cache")

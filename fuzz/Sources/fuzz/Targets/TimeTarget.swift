@@ -20,13 +20,13 @@ extension Target {
         let text = input.bytes
         guard let time = TokenTime.parse(text.span) else { return }
         check(time)
-        guard let shown = input.text else { return demand(false, "a time that is no text") }
-        demand(Timestamp(tokenTime: shown) == time, "read twice, two times")
-        if let iso = Timestamp(iso8601: shown) { demand(iso == time, "two readers, two times") }
+        guard let printed = input.text else { return demand(false, "a time that is no text") }
+        demand(Timestamp(tokenTime: printed) == time, "read twice, two times")
+        if let iso = Timestamp(iso8601: printed) { demand(iso == time, "two readers, two times") }
     }
 
     private static func check(_ time: Timestamp) {
-        let shown = time.iso8601
+        let printed = time.iso8601
         for offset in [0, 840, -840, 345] {
             let local = CivilTime(time, offsetMinutes: offset)
             let days = CivilTime.days(year: local.year, month: local.month, day: local.day)
@@ -47,12 +47,12 @@ extension Target {
             )
         }
         if isKnown {
-            demand(date.0 == civil.year && date.1 == civil.month && date.2 == civil.day, "the date of \(shown)")
-            demand(date.3 == civil.hour && date.4 == civil.minute && date.5 == civil.second, "the hour of \(shown)")
+            demand(date.0 == civil.year && date.1 == civil.month && date.2 == civil.day, "the date of \(printed)")
+            demand(date.3 == civil.hour && date.4 == civil.minute && date.5 == civil.second, "the hour of \(printed)")
         }
         // Only years of four digits can be parsed.
         guard 1...9998 ~= civil.year else { return }
-        demand(Timestamp(iso8601: shown) == time, "\(shown) is read as another time")
+        demand(Timestamp(iso8601: printed) == time, "\(printed) is read as another time")
         let seconds = Timestamp(millisecondsSince1970: time.millisecondsSince1970 - Int64(civil.millisecond))
         demand(Timestamp(tokenTime: time.longLivedForm) == seconds, "\(time.longLivedForm)")
         for offset in [0, 840, -840, 345, -1] {

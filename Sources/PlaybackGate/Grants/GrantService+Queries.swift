@@ -7,7 +7,7 @@ public import Platform
 internal import RequestTargets
 internal import VendorTokens
 
-extension GrantAuthority {
+extension GrantService {
     /// True if a profile can sign a URL with a query, so that an edge finds the grant's parameters and no others of their names.
     ///
     /// A media token is used up before its grant is made, so whoever signs a URL of another's choice asks first. A grant is made

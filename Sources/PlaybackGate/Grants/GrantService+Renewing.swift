@@ -8,7 +8,7 @@ internal import Platform
 internal import RequestTargets
 internal import URISigning
 
-extension GrantAuthority {
+extension GrantService {
     /// Renews a grant of an entry whose renewal is due, or returns the grant that a parallel request got; `nil` if it cannot be
     /// renewed. A request is allowed nevertheless.
     ///
@@ -18,20 +18,20 @@ extension GrantAuthority {
         guard let terms = entry.grants, let profile = terms.profiles.profile(of: grant) else { return nil }
         let cookiePath: String? = if case .cat(let token) = grant { token.cookiePath ?? grant.scope } else { nil }
         guard let scope = cookiePath ?? entry.scope(profile, path: path) else { return nil }
-        return renew(grant, profile, scope: scope, manifest: terms.manifest, at: now)
+        return renew(grant, of: profile, scope: scope, manifest: terms.manifest, at: now)
     }
 
     /// Renews a grant of a profile whose renewal is due, for a scope, or returns the grant that a parallel request got; `nil` if it
     /// cannot be renewed.
     func renew(
         _ grant: AuthenticGrant,
-        _ profile: GrantProfile,
+        of profile: GrantProfile,
         scope: String,
         manifest: String? = nil,
         at now: Timestamp
     ) -> IssuedGrant? {
         switch grant {
-        case .cat(let grant): return renew(grant, profile, scope: scope, manifest: manifest, at: now)
+        case .cat(let grant): return renew(grant, of: profile, scope: scope, manifest: manifest, at: now)
         case .signedURI(let grant):
             guard let issuer = formats[profile.name]?.signedURIs(at: now), let session = grant.session else {
                 return nil
@@ -45,10 +45,10 @@ extension GrantAuthority {
                 player: nil,
                 now: now
             )
-            return renewed.grant(.init(grant.payload, profile, scope: scope), at: now) {
+            return renewed.grant(for: .init(claims: grant.payload, profile: profile, scope: scope), at: now) {
                 (try? issuer.renew(grant, at: now)).map { token in
                     metrics?.countRenewed(profile)
-                    return IssuedGrant(order, token, isByRedirect: grant.renewal?.transport == .query)
+                    return IssuedGrant(order, signedURI: token, isByRedirect: grant.renewal?.transport == .query)
                 }
             }
         }
@@ -56,7 +56,7 @@ extension GrantAuthority {
 
     private func renew(
         _ grant: CATGrant,
-        _ profile: GrantProfile,
+        of profile: GrantProfile,
         scope: String,
         manifest: String?,
         at now: Timestamp
@@ -65,10 +65,17 @@ extension GrantAuthority {
         guard RequestURI(scope[...])?.path.utf8.elementsEqual(scope.utf8) ?? false,
             let signer = renewer(of: grant, profile, at: now), let session = grant.session
         else { return nil }
-        return renewed.grant(.init(grant.payload, profile, scope: scope), at: now) {
+        return renewed.grant(for: .init(claims: grant.payload, profile: profile, scope: scope), at: now) {
             guard let token = try? signer.renew(grant, at: now), let expires = token.expires else { return nil }
             metrics?.countRenewed(profile)
-            return IssuedGrant(profile, token, expires: expires, session: session, scope: scope, manifest: manifest)
+            return IssuedGrant(
+                profile: profile,
+                token: token,
+                expires: expires,
+                session: session,
+                scope: scope,
+                manifest: manifest
+            )
         }
     }
 

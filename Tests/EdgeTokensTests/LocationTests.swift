@@ -7,7 +7,7 @@ import Testing
 @testable import RequestTargets
 
 /// Addresses and positions of clients.
-@Suite struct Places {
+@Suite struct Locations {
     @Test(arguments: [
         "203.0.113.9", "0.0.0.0", "255.255.255.255", "2001:db8::1", "::", "::1", "2001:DB8:0:0:0:0:0:1",
         "::ffff:10.0.0.1",

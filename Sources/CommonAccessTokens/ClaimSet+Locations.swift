@@ -9,12 +9,12 @@ internal import RequestTargets
 
 extension ClaimSet {
     func networkRefusal(
-        _ context: borrowing CATContext,
-        _ place: Range<Int>,
-        _ facts: RequestFacts
+        in context: borrowing CATContext,
+        at range: Range<Int>,
+        for facts: RequestFacts
     ) -> GrantRefusal? {
         var unknown: RequestFact?
-        var walker = ItemWalker(context.payload, at: place)
+        var walker = ItemWalker(context.payload, at: range)
         for _ in 0..<walker.count() {
             let (kind, value) = walker.head()
             guard kind == .tag else {
@@ -40,42 +40,43 @@ extension ClaimSet {
             }
             if address.has(prefix: context.payload.extracting(prefix), length: length, isIPv4: isIPv4) { return nil }
         }
-        return unknown.map { refusal(unknown: $0, .networks, context) } ?? refusal(.addressMismatch, .networks, context)
+        return unknown.map { refusal(unknown: $0, by: .networks, in: context) }
+            ?? refusal(.addressMismatch, by: .networks, in: context)
     }
 
     func geohashRefusal(
-        _ context: borrowing CATContext,
-        _ place: Range<Int>,
-        _ facts: RequestFacts
+        in context: borrowing CATContext,
+        at range: Range<Int>,
+        for facts: RequestFacts
     ) -> GrantRefusal? {
-        guard let position = facts.position else { return refusal(unknown: .position, .geohash, context) }
+        guard let position = facts.position else { return refusal(unknown: .position, by: .geohash, in: context) }
         let geohash = position.geohash
-        var walker = ItemWalker(context.payload, at: place)
+        var walker = ItemWalker(context.payload, at: range)
         let isWithin = walker.hasString { geohash.utf8.span.contains($0, at: 0) }
-        return isWithin ? nil : refusal(.locationMismatch, .geohash, context)
+        return isWithin ? nil : refusal(.locationMismatch, by: .geohash, in: context)
     }
 
     func countryRefusal(
-        _ context: borrowing CATContext,
-        _ place: Range<Int>,
-        _ facts: RequestFacts
+        in context: borrowing CATContext,
+        at range: Range<Int>,
+        for facts: RequestFacts
     ) -> GrantRefusal? {
         guard let countries = facts.countries, !countries.isEmpty else {
-            return refusal(unknown: .countries, .countries, context)
+            return refusal(unknown: .countries, by: .countries, in: context)
         }
-        var walker = ItemWalker(context.payload, at: place)
+        var walker = ItemWalker(context.payload, at: range)
         let isNamed = walker.hasString { code in countries.contains { $0.utf8.span.equalsIgnoringCase(code) } }
-        return isNamed ? nil : refusal(.locationMismatch, .countries, context)
+        return isNamed ? nil : refusal(.locationMismatch, by: .countries, in: context)
     }
 
     func circleRefusal(
-        _ context: borrowing CATContext,
-        _ place: Range<Int>,
-        _ facts: RequestFacts
+        in context: borrowing CATContext,
+        at range: Range<Int>,
+        for facts: RequestFacts
     ) -> GrantRefusal? {
-        guard let position = facts.position else { return refusal(unknown: .position, .coordinates, context) }
+        guard let position = facts.position else { return refusal(unknown: .position, by: .coordinates, in: context) }
         do throws(ClaimFault) {
-            var reader = ClaimReader(context.payload.extracting(place))
+            var reader = ClaimReader(context.payload.extracting(range))
             for _ in 0..<(try reader.array(1...64)) {
                 _ = try reader.array(3...3)
                 let (latitude, longitude) = (try reader.number(-90...90), try reader.number(-180...180))
@@ -86,9 +87,9 @@ extension ClaimSet {
                     return nil
                 }
             }
-            return refusal(.locationMismatch, .coordinates, context)
+            return refusal(.locationMismatch, by: .coordinates, in: context)
         } catch {
-            return refusal(error.code, .coordinates, context)
+            return refusal(error.code, by: .coordinates, in: context)
         }
     }
 }
@@ -97,7 +98,7 @@ extension Span<UInt8> {
     /// True if both are equal, letters of ASCII in either case.
     fileprivate func equalsIgnoringCase(_ other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
-        for place in indices where self[place].lowercasedASCII != other[place].lowercasedASCII { return false }
+        for index in indices where self[index].lowercasedASCII != other[index].lowercasedASCII { return false }
         return true
     }
 }

@@ -6,7 +6,7 @@ package import EdgeTokens
 /// The grants that a request shows, in the order in which they are tried, and the facts that they may be bound to.
 ///
 /// A class, so that the question of a request without grants stays small.
-package final class ShownGrants: Sendable {
+package final class PresentedGrants: Sendable {
     /// The maximum number of different grants that are examined. Source: CTA-5007, which demands as many.
     package static let maximum = 6
 
@@ -42,10 +42,10 @@ package final class ShownGrants: Sendable {
     /// The number of grants.
     package var count: Int { 1 + rest.count }
 
-    subscript(place: Int) -> Substring { place == 0 ? first : rest[place - 1] }
+    subscript(index: Int) -> Substring { index == 0 ? first : rest[index - 1] }
 
     /// True if a redirect can replace a grant. One in a cookie would be shown again beside its successor, and redirect for ever.
-    func isRedirectable(_ place: Int) -> Bool {
-        redirectable.contains { $0.utf8.elementsEqual(self[place].utf8) }
+    func isRedirectable(_ index: Int) -> Bool {
+        redirectable.contains { $0.utf8.elementsEqual(self[index].utf8) }
     }
 }

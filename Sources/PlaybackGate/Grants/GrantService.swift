@@ -14,13 +14,13 @@ public import URISigning
 ///
 /// No session is stored: a grant carries the id of its session, the session's end, and the tags by which it can be revoked.
 /// Source: CTA-5007 for the tokens.
-public final class GrantAuthority: Sendable {
+public final class GrantService: Sendable {
     /// The verifier of grants.
     public let verifier: CATVerifier
     /// The verifier of signed URIs; `nil` if none are accepted.
     public let signedURIs: URISigningVerifier?
     /// The mirror of revocations, by which grants are refused without asking the store.
-    public let mirror: RevocationMirror
+    public let revocationCache: RevocationCache
     /// The key that names sessions and subjects.
     public let subjectKey: SubjectKey
     /// The signing keys of Common Access Tokens.
@@ -96,7 +96,7 @@ public final class GrantAuthority: Sendable {
         signers: [Signer<CATIssuer>],
         formats: [String: FormatIssuer] = [:],
         subjectKey: SubjectKey,
-        mirror: RevocationMirror,
+        revocationCache: RevocationCache,
         rejections: RejectionList = RejectionList(),
         cacheCapacity: Int = 16_384,
         metrics: (any GrantObserver)? = nil,
@@ -108,7 +108,7 @@ public final class GrantAuthority: Sendable {
         self.signers = signers
         self.formats = formats
         self.subjectKey = subjectKey
-        self.mirror = mirror
+        self.revocationCache = revocationCache
         authentic = cacheCapacity > 0 ? TokenTable(capacity: cacheCapacity) : nil
         forged = cacheCapacity > 0 ? TokenTable(capacity: 1024) : nil
         renewed = RenewedGrants()
@@ -142,13 +142,13 @@ public final class GrantAuthority: Sendable {
     ///   - present: The authority.
     ///   - verifier: The verifier in the place of its own.
     ///   - signedURIs: The verifier of signed URIs in the place of its own.
-    public init(_ present: GrantAuthority, verifier: CATVerifier, signedURIs: URISigningVerifier?) {
+    public init(_ present: GrantService, verifier: CATVerifier, signedURIs: URISigningVerifier?) {
         self.verifier = verifier
         self.signedURIs = signedURIs
         signers = present.signers
         formats = present.formats
         subjectKey = present.subjectKey
-        mirror = present.mirror
+        revocationCache = present.revocationCache
         rejections = present.rejections
         authentic = present.authentic
         forged = present.forged

@@ -9,12 +9,12 @@ internal import PlaybackGate
 // What the grants of an entry would open beside it, and whether they can be counted: faults of the configuration, which nobody
 // would notice before a viewer does.
 
-extension GateBuilder {
+extension GateLoader {
     /// Notes the entries and feeds whose grants would open what they are not given for, and those whose playbacks cannot be counted.
     static func checkGrants(
-        _ configuration: GateConfiguration.Catalogue,
-        _ catalogue: Catalogue,
-        _ problems: ProblemList
+        of configuration: GateConfiguration.Catalogue,
+        catalogue: Catalogue,
+        problems: ProblemList
     ) {
         guard
             configuration.feeds.contains(where: { !$0.grants.isEmpty })
@@ -29,26 +29,28 @@ extension GateBuilder {
         let survey = isSurveyed ? ScopeSurvey(catalogue) : nil
         let limited = LimitedProtections(granting)
         for entry in configuration.entries where entry.value.hasGrants {
-            for fault in faults(entry.value, survey, limited) { problems.add(entry.place, fault) }
+            for fault in faults(of: entry.value, survey: survey, limited: limited) {
+                problems.add(at: entry.location, message: fault)
+            }
         }
         for feed in configuration.feeds where !feed.grants.isEmpty {
             // One item is enough: its siblings have the same fault.
             let items = granting.lazy.filter { entry in
                 if case .feed(feed.file.value, _) = entry.origin { true } else { false }
             }
-            if let fault = items.compactMap({ faults($0, survey, limited).first }).first {
-                problems.add(feed.file.place, fault)
+            if let fault = items.compactMap({ faults(of: $0, survey: survey, limited: limited).first }).first {
+                problems.add(at: feed.file.location, message: fault)
             }
         }
     }
 
     /// Notes the entries and feeds of which a vendor's format can sign nothing: their playbacks would have no such grant.
     static func checkSigning(
-        _ configuration: GateConfiguration.Catalogue,
-        _ catalogue: Catalogue,
-        _ formats: [String: FormatIssuer],
+        of configuration: GateConfiguration.Catalogue,
+        catalogue: Catalogue,
+        formats: [String: FormatIssuer],
         at now: Timestamp,
-        _ problems: ProblemList
+        problems: ProblemList
     ) {
         func fault(_ entry: Catalogue.Entry) -> String? {
             entry.grants?.profiles.lazy.compactMap { profile in
@@ -57,23 +59,25 @@ extension GateBuilder {
                 }
             }.first
         }
-        for entry in configuration.entries { if let fault = fault(entry.value) { problems.add(entry.place, fault) } }
+        for entry in configuration.entries {
+            if let fault = fault(entry.value) { problems.add(at: entry.location, message: fault) }
+        }
         for feed in configuration.feeds where !feed.grants.isEmpty {
             // To sign for every item of a large feed takes minutes, and its siblings have the same fault.
             let item = catalogue.entries.first { entry in
                 if case .feed(feed.file.value, _) = entry.origin { true } else { false }
             }
-            if let fault = item.flatMap(fault) { problems.add(feed.file.place, fault) }
+            if let fault = item.flatMap(fault) { problems.add(at: feed.file.location, message: fault) }
         }
     }
 
     private static func faults(
-        _ entry: Catalogue.Entry,
-        _ survey: ScopeSurvey?,
-        _ limited: LimitedProtections
+        of entry: Catalogue.Entry,
+        survey: ScopeSurvey?,
+        limited: LimitedProtections
     ) -> [String] {
         (entry.grants?.profiles ?? []).compactMap { profile in
-            if let fault = limited.fault(entry, profile) { return fault }
+            if let fault = limited.fault(for: entry, by: profile) { return fault }
             guard profile.isIssued else { return nil }
             if entry.opensEverything(profile) {
                 return "profile \(profile.name): the grants of \(entry.key.text) would open every path: "
@@ -100,7 +104,7 @@ private struct LimitedProtections {
     }
 
     /// Returns the fault of a profile whose grants do not name the viewer of a playback that is counted.
-    package func fault(_ entry: Catalogue.Entry, _ profile: GrantProfile) -> String? {
+    func fault(for entry: Catalogue.Entry, by profile: GrantProfile) -> String? {
         guard !all.isEmpty, profile.isIssued, !profile.rules.isRevocable, all.contains(entry.protection) else {
             return nil
         }

@@ -9,18 +9,19 @@ internal import URISigning
 // A grant is for a resource of a requestor, not for all that lies under its paths. Every way in which a grant is accepted asks
 // here: edge check, renewal, lease, exchange, redirect, manifests, and processes that check by themselves.
 
-extension GrantAuthority {
+extension GrantService {
     /// Returns the refusal of a grant that was not given for what an entry protects; `nil` if it may open the entry.
     ///
     /// The entry must have a profile of the grant's issuer and format. A grant of this installation must have the tag of the
     /// entry's resource and requestor. Those of other issuers have none: their paths alone say what they open.
     func mismatch(of grant: AuthenticGrant, at entry: Catalogue.Entry) -> GrantRefusal? {
-        guard entry.hasProfile(grant.base.issuerName, grant.format) else {
-            return GrantRefusal(.issuerRefused, grant.detail(.issuer, .issuer))
+        guard entry.hasProfile(of: grant.base.issuerName, format: grant.format) else {
+            return GrantRefusal(.issuerRefused, detail: grant.detail(claim: .issuer, member: .issuer))
         }
         // Nearly all grants have the tag.
         if let given = grant.protection, given == entry.tag(by: subjectKey) { return nil }
-        return grant.isOwn ? GrantRefusal(.resourceMismatch, grant.detail(.protection, .protection)) : nil
+        return grant.isOwn
+            ? GrantRefusal(.resourceMismatch, detail: grant.detail(claim: .protection, member: .protection)) : nil
     }
 }
 
@@ -34,7 +35,7 @@ extension AuthenticGrant {
     }
 
     /// The claim of the grant's format.
-    fileprivate func detail(_ label: ClaimLabel, _ member: URISigningClaim) -> GrantRefusal.Detail {
+    fileprivate func detail(claim label: ClaimLabel, member: URISigningClaim) -> GrantRefusal.Detail {
         switch self {
         case .cat: .claim(label)
         case .signedURI: .member(member)

@@ -9,7 +9,7 @@ internal import Platform
 internal import ReplayStores
 internal import URISigning
 
-extension GrantAuthority {
+extension GrantService {
     /// The result of checking the grants of a request.
     enum Finding {
         /// A grant allows the request, once the store has recorded what the obligations demand.
@@ -26,24 +26,31 @@ extension GrantAuthority {
         let grant: AuthenticGrant
         let obligations: GrantObligations
         /// The place among the grants that the request shows.
-        let place: Int
+        let index: Int
     }
 
     /// Checks the grants of a request in their order. The first one that allows it decides.
     ///
     /// If none does, the refusal is that of the last authentic one, otherwise of the first.
-    func check(_ shown: ShownGrants, of entry: Catalogue.Entry, at now: Timestamp) -> Finding {
+    func check(_ presentedGrants: PresentedGrants, of entry: Catalogue.Entry, at now: Timestamp) -> Finding {
         var refusal = GrantRefusal(.missing)
         var signedURI: GrantCode?
-        for place in 0..<shown.count {
-            let token = shown[place].utf8.span
+        for index in 0..<presentedGrants.count {
+            let token = presentedGrants[index].utf8.span
             let isSignedURI = isSignedURI(token)
             switch authenticate(token, at: now) {
             case .refused(let fault):
-                if place == 0 || fault.code.isOfAuthenticGrant { refusal = fault }
+                if index == 0 || fault.code.isOfAuthenticGrant { refusal = fault }
                 if isSignedURI, signedURI == nil || fault.code.isOfAuthenticGrant { signedURI = fault.code }
             case .authentic(let grant):
-                let finding = judge(grant, place, shownAs: token, shown.facts, entry, at: now)
+                let finding = judge(
+                    grant,
+                    index: index,
+                    presentedAs: token,
+                    for: presentedGrants.facts,
+                    of: entry,
+                    at: now
+                )
                 guard case .refused(let fault, _) = finding else { return finding }
                 refusal = fault
                 if isSignedURI { signedURI = fault.code }
@@ -60,7 +67,7 @@ extension GrantAuthority {
     /// Returns an authentic grant from the cache, or checks its signature.
     func authenticate(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {
         guard let authentic, let forged, token.count <= AuthenticatedTokenCache.maximumTokenSize else {
-            return authenticateAnew(token, at: now)
+            return authenticateUncached(token, at: now)
         }
         if let known = authentic.lookUp(token, generation: generation, at: now).flatMap({ AuthenticGrant($0) }) {
             return .authentic(known)
@@ -68,17 +75,17 @@ extension GrantAuthority {
         if let known = forged.lookUp(token, generation: generation, at: now) as? ForgedGrant {
             return .refused(known.refusal)
         }
-        let answer = authenticateAnew(token, at: now)
+        let answer = authenticateUncached(token, at: now)
         switch answer {
         case .authentic(let grant):
             // An expired grant never allows anything again.
             if let end = grant.base.expires, now < end {
                 let life = Timestamp(millisecondsSince1970: .min)...end
-                authentic.insert(token, grant.base, generation: generation, life: life)
+                authentic.insert(token, value: grant.base, generation: generation, life: life)
             }
         case .refused(let refusal) where refusal.code == .signatureInvalid:
             let life = now...now.advanced(byMilliseconds: ForgedGrant.life)
-            forged.insert(token, ForgedGrant(refusal), generation: generation, life: life)
+            forged.insert(token, value: ForgedGrant(refusal), generation: generation, life: life)
         case .refused: break
         }
         return answer
@@ -91,7 +98,7 @@ extension GrantAuthority {
     }
 
     /// Checks the signature of a grant, and asks for its key if the verifier does not have it.
-    private func authenticateAnew(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {
+    private func authenticateUncached(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {
         switch isSignedURI(token) ? checkSignedURI(token, at: now) : checkCAT(token, at: now) {
         case .authentic(let grant): .authentic(grant)
         case .refused(let refusal): .refused(awaited(refusal, of: token, at: now))
@@ -106,7 +113,7 @@ extension GrantAuthority {
             let id = isSignedURI(token) ? try? UnverifiedSignedURI(token).keyID : try? UnverifiedCAT(token).keyID,
             askForKey(id, now)
         else { return refusal }
-        return GrantRefusal(.keyUnknown, .keySetAwaited)
+        return GrantRefusal(.keyUnknown, detail: .keySetAwaited)
     }
 
     private func checkCAT(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {
@@ -126,53 +133,55 @@ extension GrantAuthority {
 
     /// Evaluates the restrictions of a grant.
     private func verdict(
-        _ grant: AuthenticGrant,
-        _ token: Span<UInt8>,
-        _ facts: RequestFacts,
+        on grant: AuthenticGrant,
+        presentedAs token: Span<UInt8>,
+        for facts: RequestFacts,
         at now: Timestamp
     ) -> GrantVerdict {
         switch grant {
-        case .cat(let grant): verifier.judge(grant, shownAs: token, facts, at: now)
+        case .cat(let grant): verifier.judge(grant, presentedAs: token, for: facts, at: now)
         case .signedURI(let grant):
-            signedURIs?.judge(grant, facts, at: now) ?? .refused(GrantRefusal(.keyUnknown))
+            signedURIs?.judge(grant, for: facts, at: now) ?? .refused(GrantRefusal(.keyUnknown))
         }
     }
 
     private func judge(
         _ grant: AuthenticGrant,
-        _ place: Int,
-        shownAs token: Span<UInt8>,
-        _ facts: RequestFacts,
-        _ entry: Catalogue.Entry,
+        index: Int,
+        presentedAs token: Span<UInt8>,
+        for facts: RequestFacts,
+        of entry: Catalogue.Entry,
         at now: Timestamp
     ) -> Finding {
         if let refusal = mismatch(of: grant, at: entry) { return .refused(refusal) }
-        switch verdict(grant, token, facts, at: now) {
+        switch verdict(on: grant, presentedAs: token, for: facts, at: now) {
         case .refused(let refusal): return .refused(refusal)
         case .allowed(let obligations):
             if let rejection = obligations.rejection, rejections.rejects(rejection, of: grant.base.issuerName, at: now)
             {
-                return .refused(GrantRefusal(.sampled, .claim(.rejection)))
+                return .refused(GrantRefusal(.sampled, detail: .claim(.rejection)))
             }
             if let refusal = revocation(of: grant.base) { return .refused(refusal) }
-            let accepted = Acceptance(grant: grant, obligations: obligations, place: place)
-            return isMirrorRecent || grant.base.sessionID == nil ? .accepted(accepted) : .unknown(accepted)
+            let accepted = Acceptance(grant: grant, obligations: obligations, index: index)
+            return areRevocationsRecent || grant.base.sessionID == nil ? .accepted(accepted) : .unknown(accepted)
         }
     }
 
     /// Returns the refusal of a grant whose playback, token, session or MVPD was revoked.
     func revocation(of grant: any PlaybackGrant) -> GrantRefusal? {
-        if let session = grant.sessionID, mirror.isRevoked(session) { return GrantRefusal(.revoked, .claim(.session)) }
+        if let session = grant.sessionID, revocationCache.isRevoked(session) {
+            return GrantRefusal(.revoked, detail: .claim(.session))
+        }
         guard let issued = grant.mediaTokenIssued else { return nil }
-        for place in 0..<grant.tagCount {
-            guard let tag = grant.tag(place), mirror.isRevoked(tag, issued: issued) else { continue }
-            return GrantRefusal(.revoked, .claim(.revocation))
+        for index in 0..<grant.tagCount {
+            guard let tag = grant.tag(index), revocationCache.isRevoked(tag, issued: issued) else { continue }
+            return GrantRefusal(.revoked, detail: .claim(.revocation))
         }
         return nil
     }
 
     /// True if the mirror knows all revocations but those of the last seconds.
-    package var isMirrorRecent: Bool { mirror.isRecent() }
+    package var areRevocationsRecent: Bool { revocationCache.isRecent() }
 }
 
 /// A grant that was refused for its signature.

@@ -6,7 +6,7 @@ package import HTTPServer
 package import SPOPServer
 
 /// The question of a notification of HAProxy's: one message, whose arguments state the client's request.
-package struct SPOEQuestion {
+package struct SPOERequest {
     /// The header fields of a check: those of the client, and those that state facts.
     package let fields: HTTPFields
     /// The variables that the answer sets.
@@ -27,7 +27,7 @@ package struct SPOEQuestion {
             if argument.name.isText("variables"), case .string(let names) = argument.value {
                 guard !namesVariables, SPOEVariables(names) != nil else { return nil }
                 namesVariables = true
-                fields.add(Self.variables, names)
+                fields.add(name: Self.variables, value: names)
             } else if !Self.add(argument, to: &fields) {
                 return nil
             }
@@ -40,35 +40,38 @@ package struct SPOEQuestion {
     private static func add(_ argument: borrowing SPOPMessage.Argument, to fields: inout HTTPFieldsBuilder) -> Bool {
         let name = argument.name
         switch argument.value {
-        case .string(let text): return addText(name, text, to: &fields)
+        case .string(let text): return addText(name: name, value: text, to: &fields)
         case .bool(let isSecure) where name.isText("secure"):
             let scheme: StaticString = isSecure ? "https" : "http"
-            fields.add(":scheme", scheme)
+            fields.add(name: ":scheme", value: scheme)
         case .ipv4(let address) where name.isText("client"): fields.add(":client", ipv4: address)
         case .ipv6(let address) where name.isText("client"):
-            fields.add(":client", address.colonSeparated.utf8.span)
+            fields.add(name: ":client", value: address.colonSeparated.utf8.span)
         case .binary(let bytes) where name.isText("headers"):
             var reader = SPOPReader(bytes)
-            return reader.forEachHeaderField { addClients($0, $1, to: &fields) }
-        case .signed(let number) where name.isText("asn"): fields.add("x-original-asn", "\(number)".utf8.span)
-        case .unsigned(let number) where name.isText("asn"): fields.add("x-original-asn", "\(number)".utf8.span)
+            return reader.forEachHeaderField { addClients(name: $0, value: $1, to: &fields) }
+        case .signed(let number) where name.isText("asn"):
+            fields.add(name: "x-original-asn", value: "\(number)".utf8.span)
+        case .unsigned(let number) where name.isText("asn"):
+            fields.add(name: "x-original-asn", value: "\(number)".utf8.span)
         case .null: return isKnown(name)
         default: return false
         }
         return true
     }
 
-    private static func addText(_ name: Span<UInt8>, _ text: Span<UInt8>, to fields: inout HTTPFieldsBuilder) -> Bool {
+    private static func addText(name: Span<UInt8>, value text: Span<UInt8>, to fields: inout HTTPFieldsBuilder) -> Bool
+    {
         if name.isText("target") {
-            fields.add(":path", text)
+            fields.add(name: ":path", value: text)
         } else if name.isText("method") {
-            fields.add(":method", text)
+            fields.add(name: ":method", value: text)
         } else if name.isText("scheme") {
-            fields.add(":scheme", text)
+            fields.add(name: ":scheme", value: text)
         } else if let field = factField(name) {
-            fields.add(field, text)
+            fields.add(name: field, value: text)
         } else if let field = clientField(name) {
-            addClients(field, text, to: &fields)
+            addClients(name: field, value: text, to: &fields)
         } else {
             return false
         }
@@ -76,10 +79,10 @@ package struct SPOEQuestion {
     }
 
     /// Adds a field of the client, unless it has the name of one by which facts are stated.
-    private static func addClients(_ name: Span<UInt8>, _ value: Span<UInt8>, to fields: inout HTTPFieldsBuilder) {
-        if name.isSameField("host") { fields.add(":authority", value) }
+    private static func addClients(name: Span<UInt8>, value: Span<UInt8>, to fields: inout HTTPFieldsBuilder) {
+        if name.isSameField("host") { fields.add(name: ":authority", value: value) }
         for fact in facts where name.isSameField(fact.field) { return }
-        fields.add(name, value)
+        fields.add(name: name, value: value)
     }
 
     /// The arguments that state facts for grants, and the names of the fields that these become.

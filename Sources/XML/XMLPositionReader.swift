@@ -12,16 +12,16 @@ internal import Encodings
 ///
 /// Reads UTF-8 only, and refuses document types and all entities but the predefined and numeric ones, as
 /// ``XMLEventParser`` does.
-package enum XMLPlaceReader {
+package enum XMLPositionReader {
     /// The bytes that libxml2 gets at a time.
     private static let chunk = 64 * 1024
 
     /// Reads `document` within the limits.
-    package static func places(
+    package static func positions(
         of document: [UInt8],
         selection: XMLSelection,
-        limits: XMLPlaceLimits
-    ) -> Result<XMLPlaces, XMLPlaceFault> {
+        limits: XMLPositionLimits
+    ) -> Result<XMLPositions, XMLPositionFault> {
         if let encoding = otherEncoding(document) { return .failure(.parsing(.unsupportedEncoding(encoding))) }
         let tags: [XMLTag]
         switch XMLTagScanner.tags(of: document.span, limits: limits) {
@@ -29,8 +29,8 @@ package enum XMLPlaceReader {
         case .failure(let fault): return .failure(fault)
         }
         _ = libxml2IsInitialised
-        let sink = XMLPlaceSink(XMLPlaceState(tags, selection))
-        var handlers = unsafe XMLPlaceSink.handlers
+        let sink = XMLPositionSink(XMLPositionState(tags: tags, selection: selection))
+        var handlers = unsafe XMLPositionSink.handlers
         let user = unsafe Unmanaged.passUnretained(sink).toOpaque()
         guard let context = unsafe xmlCreatePushParserCtxt(&handlers, user, nil, 0, nil) else {
             return .failure(.parsing(.outOfMemory))
@@ -40,20 +40,20 @@ package enum XMLPlaceReader {
         unsafe sink.state.context = context
         unsafe document.withUnsafeBufferPointer { bytes in
             unsafe sink.state.document = bytes
-            var place = 0
+            var offset = 0
             repeat {
-                let count = min(chunk, bytes.count - place)
-                let start = unsafe UnsafeRawPointer(bytes.baseAddress)?.advanced(by: place)
+                let count = min(chunk, bytes.count - offset)
+                let start = unsafe UnsafeRawPointer(bytes.baseAddress)?.advanced(by: offset)
                 let text = unsafe start?.assumingMemoryBound(to: CChar.self)
-                unsafe xmlParseChunk(context, text, Int32(count), place + count == bytes.count ? 1 : 0)
-                place += count
-            } while place < bytes.count && sink.state.fault == nil
+                unsafe xmlParseChunk(context, text, Int32(count), offset + count == bytes.count ? 1 : 0)
+                offset += count
+            } while offset < bytes.count && sink.state.fault == nil
             unsafe sink.state.document = UnsafeBufferPointer(start: nil, count: 0)
         }
         unsafe sink.state.context = nil
         if let fault = sink.state.fault { return .failure(fault) }
         guard unsafe context.pointee.wellFormed != 0, sink.state.isComplete else { return .failure(.disagreement) }
-        return .success(sink.state.places)
+        return .success(sink.state.positions)
     }
 
     /// Returns the name of an encoding that is not UTF-8 and shows in the first bytes (XML 1.0 appendix F).
@@ -69,42 +69,47 @@ package enum XMLPlaceReader {
 
 /// The receiver of libxml2's callbacks. Its state is one value: an access to it is checked once for a callback, and not once for
 /// each property.
-private final class XMLPlaceSink {
-    var state: XMLPlaceState
+private final class XMLPositionSink {
+    var state: XMLPositionState
 
-    init(_ state: consuming XMLPlaceState) { self.state = state }
+    init(_ state: consuming XMLPositionState) { self.state = state }
 
     static var handlers: xmlSAXHandler {
         var handlers = unsafe xmlSAXHandler()
         unsafe handlers.initialized = clibxml2_sax2_magic()
         unsafe handlers.internalSubset = { sink, _, _, _ in
-            unsafe XMLPlaceSink.from(sink)?.state.stop(.parsing(.doctype))
+            unsafe XMLPositionSink.from(sink)?.state.stop(.parsing(.doctype))
         }
         unsafe handlers.startElementNs = { sink, name, prefix, uri, _, _, count, _, attributes in
-            unsafe XMLPlaceSink.from(sink)?.state.start(name, prefix, uri, XMLAttributeList(attributes, count))
+            unsafe XMLPositionSink.from(sink)?.state.start(
+                name,
+                prefix: prefix,
+                uri: uri,
+                attributes: XMLAttributeList(attributes, count: count)
+            )
         }
-        unsafe handlers.endElementNs = { sink, _, _, _ in unsafe XMLPlaceSink.from(sink)?.state.end() }
+        unsafe handlers.endElementNs = { sink, _, _, _ in unsafe XMLPositionSink.from(sink)?.state.end() }
         unsafe handlers.characters = { sink, text, count in
-            unsafe XMLPlaceSink.from(sink)?.state.characters(text, count)
+            unsafe XMLPositionSink.from(sink)?.state.characters(text, count: count)
         }
         unsafe handlers.serror = { sink, error in
             guard let failure = unsafe XMLFailure(error) else { return }
-            unsafe XMLPlaceSink.from(sink)?.state.stop(.parsing(failure))
+            unsafe XMLPositionSink.from(sink)?.state.stop(.parsing(failure))
         }
         return unsafe handlers
     }
 
-    private static func from(_ pointer: UnsafeMutableRawPointer?) -> XMLPlaceSink? {
+    private static func from(_ pointer: UnsafeMutableRawPointer?) -> XMLPositionSink? {
         guard let pointer = unsafe pointer else { return nil }
-        return unsafe Unmanaged<XMLPlaceSink>.fromOpaque(pointer).takeUnretainedValue()
+        return unsafe Unmanaged<XMLPositionSink>.fromOpaque(pointer).takeUnretainedValue()
     }
 }
 
 /// The events that libxml2 has reported so far.
 @safe
-private struct XMLPlaceState {
-    var places = XMLPlaces()
-    var fault: XMLPlaceFault?
+private struct XMLPositionState {
+    var positions = XMLPositions()
+    var fault: XMLPositionFault?
     var context: xmlParserCtxtPtr?
     /// The document, while it is parsed.
     var document = unsafe UnsafeBufferPointer<UInt8>(start: nil, count: 0)
@@ -120,71 +125,73 @@ private struct XMLPlaceState {
     /// The text of that element.
     private var text: [UInt8] = []
 
-    init(_ tags: [XMLTag], _ selection: XMLSelection) {
+    init(tags: [XMLTag], selection: XMLSelection) {
         self.selection = selection
-        places.tags = tags
+        positions.tags = tags
         // Enough for a small document at once; the arrays of a large one grow.
         let few = min(tags.count, 64)
-        places.elements.reserveCapacity(few)
-        places.attributes.reserveCapacity(few)
+        positions.elements.reserveCapacity(few)
+        positions.attributes.reserveCapacity(few)
         open.reserveCapacity(8)
     }
 
     /// True if libxml2 reported every tag.
-    var isComplete: Bool { open.isEmpty && opened == places.tags.count && opened > 0 }
+    var isComplete: Bool { open.isEmpty && opened == positions.tags.count && opened > 0 }
 
-    mutating func stop(_ why: XMLPlaceFault) {
+    mutating func stop(_ why: XMLPositionFault) {
         if fault == nil { fault = why }
         if let context = unsafe context { unsafe xmlStopParser(context) }
     }
 
     mutating func start(
         _ name: UnsafePointer<xmlChar>?,
-        _ prefix: UnsafePointer<xmlChar>?,
-        _ uri: UnsafePointer<xmlChar>?,
-        _ attributes: XMLAttributeList
+        prefix: UnsafePointer<xmlChar>?,
+        uri: UnsafePointer<xmlChar>?,
+        attributes: XMLAttributeList
     ) {
         guard fault == nil, let name = unsafe name else { return }
-        guard opened < places.tags.count else { return stop(.disagreement) }
-        let tag = places.tags[opened]
-        var cursor = unsafe XMLAttributeCursor(document, tag)
-        guard Int(tag.depth) == open.count + 1, unsafe cursor.skip(prefix, name) else { return stop(.disagreement) }
+        guard opened < positions.tags.count else { return stop(.disagreement) }
+        let tag = positions.tags[opened]
+        var cursor = unsafe XMLAttributeCursor(in: document, at: tag)
+        guard Int(tag.depth) == open.count + 1, unsafe cursor.skip(prefix: prefix, name: name) else {
+            return stop(.disagreement)
+        }
         let parent = open.last ?? -1
         let number = opened
         open.append(number)
         opened += 1
-        if number == 0 { unsafe openRoot(name, uri) }
+        if number == 0 { unsafe openRoot(name, uri: uri) }
         let index = unsafe selection.elements.index(of: name)
         guard index != nil || attributes.mention(selection.linkNamespace) else { return }
-        let first = places.attributes.count
-        guard note(attributes, &cursor) else { return stop(.disagreement) }
+        let first = positions.attributes.count
+        guard note(attributes, at: &cursor) else { return stop(.disagreement) }
         let isOwn = unsafe xmlStrEqual(uri, rootNamespace) != 0
-        places.elements.append(
-            XMLPlaces.Element(
+        positions.elements.append(
+            XMLPositions.Element(
                 index: index.map { UInt8($0) } ?? .max,
                 namespace: isOwn ? .own : .other,
                 number: Int32(number),
                 above: Int32(parent),
                 firstAttribute: Int32(first),
-                attributeCount: Int32(places.attributes.count - first)
+                attributeCount: Int32(positions.attributes.count - first)
             )
         )
         guard let index, index >= selection.firstText else { return }
-        reading = (places.elements.count - 1, number)
-        places.elements[places.elements.count - 1].textEnd = -2
+        reading = (positions.elements.count - 1, number)
+        positions.elements[positions.elements.count - 1].textEnd = -2
         text.removeAll(keepingCapacity: true)
     }
 
-    private mutating func openRoot(_ name: UnsafePointer<xmlChar>, _ uri: UnsafePointer<xmlChar>?) {
+    private mutating func openRoot(_ name: UnsafePointer<xmlChar>, uri: UnsafePointer<xmlChar>?) {
         unsafe rootNamespace = uri
-        places.rootName = unsafe String(cString: name)
-        places.rootNamespace = unsafe uri.map { unsafe String(cString: $0) } ?? ""
+        positions.rootName = unsafe String(cString: name)
+        positions.rootNamespace = unsafe uri.map { unsafe String(cString: $0) } ?? ""
         guard let context = unsafe context, let encoding = unsafe declaredEncoding(of: context) else { return }
         if encoding.lowercased() != "utf-8" { stop(.parsing(.unsupportedEncoding(encoding))) }
     }
 
     /// Adds the places of the selected attributes of a tag; false if the tag has others than libxml2 reports.
-    private mutating func note(_ attributes: XMLAttributeList, _ cursor: inout XMLAttributeCursor) -> Bool {
+    private mutating func note(_ attributes: XMLAttributeList, at cursor: inout XMLAttributeCursor) -> Bool {
         for position in 0..<attributes.count {
             guard let attribute = unsafe attributes[position], let found = unsafe cursor.next(attribute) else {
                 return false
@@ -192,11 +199,11 @@ private struct XMLPlaceState {
             let isPlain = unsafe attribute.uri == nil
             let isLink = unsafe !isPlain && attribute.isIn(selection.linkNamespace)
             guard isPlain || isLink else { continue }
-            let namespace: XMLPlaces.Namespace = isPlain ? .own : .link
+            let namespace: XMLPositions.Namespace = isPlain ? .own : .link
             let index = unsafe selection.attributes.index(of: attribute.name)
             guard isLink || index != nil else { continue }
-            places.attributes.append(
-                XMLPlaces.Attribute(
+            positions.attributes.append(
+                XMLPositions.Attribute(
                     index: index.map { UInt8($0) } ?? .max,
                     namespace: namespace,
                     isLiteral: found.isLiteral,
@@ -214,8 +221,8 @@ private struct XMLPlaceState {
         guard let reading, reading.tag == tag else { return }
         self.reading = nil
         let document = unsafe document.span
-        let start = Int(places.tags[tag].end)
-        guard !places.tags[tag].isEmpty else {
+        let start = Int(positions.tags[tag].end)
+        guard !positions.tags[tag].isEmpty else {
             setText(start..<start, of: reading.element)
             return
         }
@@ -230,7 +237,7 @@ private struct XMLPlaceState {
     private mutating func readSection(at mark: Int, from start: Int, _ element: Int) {
         let document = unsafe document.span
         let inner = mark + 9
-        guard let size = document.extracting(inner...).firstPlace(of: "]]>".utf8.span) else { return }
+        guard let size = document.extracting(inner...).firstPosition(of: "]]>".utf8.span) else { return }
         let end = inner + size
         guard let close = document.firstIndex(of: UInt8(ascii: "<"), from: end + 3),
             document.starts(with: "</", at: close)
@@ -244,16 +251,16 @@ private struct XMLPlaceState {
         let value = unsafe Array(self.document[inner..<end])
         guard !value.contains(0x0D) else { return }
         guard first + value + last == text else { return stop(.disagreement) }
-        places.elements[element].isCharacterData = true
+        positions.elements[element].isCharacterData = true
         setText(inner..<end, of: element)
     }
 
     private mutating func setText(_ text: Range<Int>, of element: Int) {
-        places.elements[element].textStart = Int32(text.lowerBound)
-        places.elements[element].textEnd = Int32(text.upperBound)
+        positions.elements[element].textStart = Int32(text.lowerBound)
+        positions.elements[element].textEnd = Int32(text.upperBound)
     }
 
-    mutating func characters(_ bytes: UnsafePointer<xmlChar>?, _ count: Int32) {
+    mutating func characters(_ bytes: UnsafePointer<xmlChar>?, count: Int32) {
         guard reading != nil, let bytes = unsafe bytes, count > 0 else { return }
         unsafe text.append(contentsOf: UnsafeBufferPointer(start: bytes, count: Int(count)))
     }

@@ -5,7 +5,7 @@ internal import Encodings
 internal import XML
 
 /// The place of a value in the bytes of an MPD, without white space at its ends.
-struct MPDPlace {
+struct MPDField {
     /// The bytes of the value, as escaped in the document.
     let range: Range<Int>
     /// The number of the tag.
@@ -54,16 +54,16 @@ extension [UInt8] {
     }
 }
 
-extension XMLPlaces {
+extension XMLPositions {
     /// Returns the edit that writes `value` in a place.
-    func edit(_ place: MPDPlace, to value: [UInt8], in document: Span<UInt8>) -> MPDEdit {
+    func edit(_ field: MPDField, to value: [UInt8], in document: Span<UInt8>) -> MPDEdit {
         var replacement: [UInt8] = []
-        guard place.isText, tags[place.tag].isEmpty else {
+        guard field.isText, tags[field.tag].isEmpty else {
             replacement.appendEscaped(value.span)
-            return MPDEdit(range: place.replaced, replacement: replacement)
+            return MPDEdit(range: field.replaced, replacement: replacement)
         }
         // `<BaseURL/>` becomes `<BaseURL>…</BaseURL>`.
-        let tag = tags[place.tag]
+        let tag = tags[field.tag]
         let start = Int(tag.start) + 1
         var end = start
         while !document[end].isXMLSpace, document[end] != UInt8(ascii: "/") { end += 1 }

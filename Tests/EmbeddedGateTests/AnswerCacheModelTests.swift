@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import CommonAccessTokens
 import CPlaygate
+import CommonAccessTokens
 import GateTestSupport
 import MediaTokens
 import Platform
@@ -18,12 +18,13 @@ import Testing
     private static func grants(_ sample: EmbeddedSample) throws -> [String: String] {
         let address = try #require(IPAddress("192.0.2.0"))
         return [
-            "plain": try sample.grant(), "other": try sample.grant { $0.uri = [.init(.path, .prefix("/live/tbs/"))] },
-            "file": try sample.grant { $0.uri = [.init(.path, .exact("/live/tnt/1.ts"))] },
-            "suffix": try sample.grant { $0.uri = [.init(.path, .suffix(".ts"))] },
-            "query": try sample.grant { $0.uri = [.init(.query, .exact("a=b"))] },
+            "plain": try sample.grant(),
+            "other": try sample.grant { $0.uri = [.init(.path, match: .prefix("/live/tbs/"))] },
+            "file": try sample.grant { $0.uri = [.init(.path, match: .exact("/live/tnt/1.ts"))] },
+            "suffix": try sample.grant { $0.uri = [.init(.path, match: .suffix(".ts"))] },
+            "query": try sample.grant { $0.uri = [.init(.query, match: .exact("a=b"))] },
             "network": try sample.grant { $0.networks = [.prefix(address, length: 24)] },
-            "agent": try sample.grant { $0.headers = [.init("User-Agent", .exact("tv"))] },
+            "agent": try sample.grant { $0.headers = [.init("User-Agent", match: .exact("tv"))] },
             "get": try sample.grant { $0.methods = ["GET"] },
             "short": try sample.grant { $0.expires = EmbeddedSample.time.adding(seconds: 40) },
             "late": try sample.grant { $0.notBefore = EmbeddedSample.time.adding(seconds: 20) }, "garbage": "x",
@@ -41,8 +42,8 @@ import Testing
     func `say the same`(seed: UInt64) throws {
         let sample = try EmbeddedSample()
         let engine = try EngineUnderTest(sample.document(goodFor: .seconds(3600)).json())
-        let memo = try #require(playgate_memo_create(64, 0, nil))
-        defer { playgate_memo_free(memo) }
+        let cache = try #require(playgate_memo_create(64, 0, nil))
+        defer { playgate_memo_free(cache) }
         var requests = PlayerRequests(seed: seed, folder: "/live/tnt/")
         let (grants, tokens) = (try Self.grants(sample), try Self.tokens())
         var found = 0
@@ -55,7 +56,7 @@ import Testing
             request.grants = try next.grant.map { [try #require(grants[$0])] } ?? []
             request.tokens = try next.token.map { [try #require(tokens[$0])] } ?? []
             request.flags = UInt32(number % 3)
-            let (repeated, isFound) = engine.check(request, memo)
+            let (repeated, isFound) = engine.check(request, cache: cache)
             let expected = engine.check(request)
             #expect(repeated.says(the: expected), "\(seed) \(number): \(next): \(repeated) and not \(expected)")
             if isFound { found += 1 }

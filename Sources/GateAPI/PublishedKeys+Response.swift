@@ -11,7 +11,7 @@ package import PlaybackGate
 
 extension PublishedKeys {
     /// Answers a request for a document: 304 if the client has it.
-    package func answer(
+    package func response(
         _ notation: KeySetNotation,
         _ request: HTTPRequest,
         at now: Timestamp,

@@ -10,7 +10,7 @@ internal import Synchronization
 /// An untrusted peer gets no connection. One address gets at most its quota. Connections whose peers have not proven yet who they
 /// are share at most half of all: the idlest of them is closed for each that comes. So nobody without a credential can keep
 /// those who have one from an answer.
-package final class ConnectionPlaces: Sendable {
+package final class ConnectionLimit: Sendable {
     /// The listener's name in metrics and answers.
     package let listener: String
     /// The most open connections.
@@ -24,7 +24,7 @@ package final class ConnectionPlaces: Sendable {
     private let refused: [PeerRefusal: Counter]
     private let open = Atomic<Int>(0)
     /// The connections whose peers have not proven who they are.
-    private let unproven = Mutex<[ObjectIdentifier: ConnectionPlace]>([:])
+    private let unproven = Mutex<[ObjectIdentifier: ConnectionSlot]>([:])
 
     /// Creates the limits of a listener.
     ///
@@ -32,8 +32,8 @@ package final class ConnectionPlaces: Sendable {
     ///   - standing: Returns the standing of a peer, by its address.
     ///   - report: Called for every connection that is refused.
     package init(
-        _ listener: String,
-        _ limits: HTTPLimits,
+        listener: String,
+        limits: HTTPLimits,
         factory: any MetricsFactory,
         standing: @escaping @Sendable (SocketAddress?) -> PeerStanding = { _ in .trusted },
         report: @escaping @Sendable (PeerRefusal, SocketAddress?) -> Void
@@ -59,16 +59,16 @@ package final class ConnectionPlaces: Sendable {
     package var isFull: Bool { count >= limit }
 
     /// Creates a handler for the listener's server channel.
-    package func makeHandler() -> ConnectionPlacesHandler { ConnectionPlacesHandler(self) }
+    package func makeHandler() -> ConnectionLimitHandler { ConnectionLimitHandler(self) }
 
     fileprivate func standing(of peer: SocketAddress?) -> PeerStanding { standing(peer) }
 
-    fileprivate func refuse(_ reason: PeerRefusal, _ peer: SocketAddress?) {
+    fileprivate func refuse(for reason: PeerRefusal, peer: SocketAddress?) {
         refused[reason]?.increment()
         report(reason, peer)
     }
 
-    fileprivate func take() {
+    fileprivate func noteOpened() {
         open.add(1, ordering: .relaxed)
         opened.increment()
     }
@@ -78,7 +78,7 @@ package final class ConnectionPlaces: Sendable {
     // MARK: Proofs
 
     /// Returns the place of a connection whose peer has not proven who it is; `nil` for another one.
-    package func place(of channel: any Channel) -> ConnectionPlace? {
+    package func slot(of channel: any Channel) -> ConnectionSlot? {
         unproven.withLock { $0[ObjectIdentifier(channel)] }
     }
 
@@ -87,13 +87,13 @@ package final class ConnectionPlaces: Sendable {
 
     /// Gives a place to a connection whose peer has not proven who it is.
     fileprivate func addUnproven(_ channel: any Channel) {
-        let place = ConnectionPlace(channel, in: self)
-        unproven.withLock { $0[ObjectIdentifier(channel)] = place }
+        let slot = ConnectionSlot(channel, in: self)
+        unproven.withLock { $0[ObjectIdentifier(channel)] = slot }
     }
 
     /// Closes the idlest connection whose peer has not proven who it is, if they have more than `most`.
     fileprivate func closeIdlest(ifMoreThan most: Int) {
-        let idlest = unproven.withLock { unproven -> ConnectionPlace? in
+        let idlest = unproven.withLock { unproven -> ConnectionSlot? in
             guard unproven.count > most, let idlest = unproven.min(by: { $0.value.lastUse < $1.value.lastUse })
             else { return nil }
             unproven[idlest.key] = nil
@@ -109,14 +109,14 @@ package final class ConnectionPlaces: Sendable {
 }
 
 /// The place of a connection whose peer has not proven yet who it is.
-package final class ConnectionPlace: Sendable {
+package final class ConnectionSlot: Sendable {
     fileprivate let channel: any Channel
-    private let places: ConnectionPlaces
+    private let connectionLimit: ConnectionLimit
     private let used: Atomic<UInt64>
 
-    fileprivate init(_ channel: any Channel, in places: ConnectionPlaces) {
+    fileprivate init(_ channel: any Channel, in connectionLimit: ConnectionLimit) {
         self.channel = channel
-        self.places = places
+        self.connectionLimit = connectionLimit
         used = Atomic(NIODeadline.now().uptimeNanoseconds)
     }
 
@@ -127,7 +127,7 @@ package final class ConnectionPlace: Sendable {
     package func noteUse() { used.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed) }
 
     /// Notes that the peer has proven who it is: its connection is not closed for another one.
-    package func prove() { places.remove(channel) }
+    package func prove() { connectionLimit.remove(channel) }
 }
 
 /// Returns the standing of a peer before its first request.
@@ -149,21 +149,21 @@ package enum PeerRefusal: String, CaseIterable, Sendable {
 }
 
 /// Enforces the limits on accepted connections. When all places are taken, new connections wait in the system's queue.
-package final class ConnectionPlacesHandler: ChannelDuplexHandler {
+package final class ConnectionLimitHandler: ChannelDuplexHandler {
     package typealias InboundIn = any Channel
     package typealias InboundOut = any Channel
     package typealias OutboundIn = Never
 
-    private let places: ConnectionPlaces
+    private let connectionLimit: ConnectionLimit
     private var count = 0
     /// The number of connections of each address. Peers without an address, such as those of unix sockets, have no quota.
     private var countOfPeers: [UInt128: Int] = [:]
     private var isReadHeld = false
 
-    fileprivate init(_ places: ConnectionPlaces) { self.places = places }
+    fileprivate init(_ connectionLimit: ConnectionLimit) { self.connectionLimit = connectionLimit }
 
     package func read(context: ChannelHandlerContext) {
-        if count < places.limit || places.hasUnproven {
+        if count < connectionLimit.limit || connectionLimit.hasUnproven {
             context.read()
         } else {
             isReadHeld = true
@@ -173,40 +173,40 @@ package final class ConnectionPlacesHandler: ChannelDuplexHandler {
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let channel = unwrapInboundIn(data)
         let peer = channel.remoteAddress
-        let standing = places.standing(of: peer)
+        let standing = connectionLimit.standing(of: peer)
         let address = peer?.number
-        if let reason = refusal(standing, address) {
-            places.refuse(reason, peer)
+        if let reason = refusal(standing: standing, address: address) {
+            connectionLimit.refuse(for: reason, peer: peer)
             channel.close(promise: nil)
             return
         }
         count += 1
-        if standing == .unknown { places.addUnproven(channel) }
-        places.closeIdlest(ifMoreThan: count > places.limit ? 0 : places.limitOfUnproven)
+        if standing == .unknown { connectionLimit.addUnproven(channel) }
+        connectionLimit.closeIdlest(ifMoreThan: count > connectionLimit.limit ? 0 : connectionLimit.limitOfUnproven)
         if let address { countOfPeers[address, default: 0] += 1 }
-        places.take()
+        connectionLimit.noteOpened()
         let this = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         channel.closeFuture.hop(to: context.eventLoop).whenComplete { _ in
             let (handler, context) = this.value
-            handler.leave(channel, address, context)
+            handler.leave(channel, address: address, in: context)
         }
         context.fireChannelRead(data)
     }
 
-    private func refusal(_ standing: PeerStanding, _ address: UInt128?) -> PeerRefusal? {
+    private func refusal(standing: PeerStanding, address: UInt128?) -> PeerRefusal? {
         if standing == .untrusted { return .untrusted }
-        guard let address, let count = countOfPeers[address], count >= places.limitPerPeer else { return nil }
+        guard let address, let count = countOfPeers[address], count >= connectionLimit.limitPerPeer else { return nil }
         return .quota
     }
 
-    private func leave(_ channel: any Channel, _ address: UInt128?, _ context: ChannelHandlerContext) {
+    private func leave(_ channel: any Channel, address: UInt128?, in context: ChannelHandlerContext) {
         count -= 1
-        places.remove(channel)
+        connectionLimit.remove(channel)
         if let address, let left = countOfPeers[address] {
             countOfPeers[address] = left > 1 ? left - 1 : nil
         }
-        places.release()
-        guard isReadHeld, count < places.limit else { return }
+        connectionLimit.release()
+        guard isReadHeld, count < connectionLimit.limit else { return }
         isReadHeld = false
         context.read()
     }

@@ -10,16 +10,16 @@ internal import Platform
 internal import ReplayStores
 internal import RequestTargets
 
-extension GrantAuthority {
+extension GrantService {
     /// Creates the session of a playback that a media token starts; `nil` if it would be over at `now`.
     ///
     /// The same token and playback id give the same session, so a repeated start is the same playback.
     ///
     /// - Parameter isLimited: True if the playback has a slot, which each of its grants must find by its tags.
     func session(
-        _ token: MediaToken,
+        of token: MediaToken,
         playbackID: String?,
-        _ rules: GrantProfile.Rules,
+        under rules: GrantProfile.Rules,
         isLimited: Bool,
         at now: Timestamp
     ) -> PlaybackSession? {
@@ -48,8 +48,8 @@ extension GrantAuthority {
     ///   - path: The requested path, percent-encoded in normal form; `nil` if a media id was requested.
     ///   - player: The player, for profiles that bind grants to it.
     func issue(
-        _ entry: Catalogue.Entry,
-        _ session: (GrantProfile.Rules) -> PlaybackSession?,
+        for entry: Catalogue.Entry,
+        session: (GrantProfile.Rules) -> PlaybackSession?,
         path: Substring?,
         player: PlaybackRequest.Player?,
         at now: Timestamp
@@ -93,15 +93,22 @@ extension GrantAuthority {
     private func issueCAT(_ order: GrantOrder) -> IssuedGrant? {
         let (profile, session) = (order.profile, order.session)
         guard let signer = signer(profile, at: order.now),
-            let bound = BoundClaims(profile.rules.binding, order.player)
+            let bound = BoundClaims(profile.rules.binding, for: order.player)
         else { return nil }
-        var claims = CATClaims(profile, session, bound, scope: order.scope, expires: order.expires, at: order.now)
+        var claims = CATClaims(
+            profile: profile,
+            session: session,
+            bound: bound,
+            scope: order.scope,
+            expires: order.expires,
+            at: order.now
+        )
         claims.protection = order.protection
         claims.profile = profile.name
         guard let token = try? signer.issue(claims), let expires = token.expires else { return nil }
         return IssuedGrant(
-            profile,
-            token,
+            profile: profile,
+            token: token,
             expires: expires,
             session: session,
             scope: order.scope,
@@ -113,9 +120,9 @@ extension GrantAuthority {
 
 extension CATClaims {
     fileprivate init(
-        _ profile: GrantProfile,
-        _ session: PlaybackSession,
-        _ bound: BoundClaims,
+        profile: GrantProfile,
+        session: PlaybackSession,
+        bound: BoundClaims,
         scope: String,
         expires: Timestamp,
         at now: Timestamp
@@ -128,7 +135,7 @@ extension CATClaims {
         notBefore = now
         issued = now
         methods = rules.methods
-        let path = URIRule(.path, scope.utf8.last == UInt8(ascii: "/") ? .prefix(scope) : .exact(scope))
+        let path = URIRule(.path, match: scope.utf8.last == UInt8(ascii: "/") ? .prefix(scope) : .exact(scope))
         uri = profile.hostRule.map { [$0, path] } ?? [path]
         networks = bound.networks
         headers = bound.headers

@@ -14,7 +14,7 @@ internal import Synchronization
 ///
 /// ``run(_:every:deadline:clock:report:)`` refreshes the mirror. ``age(at:)`` tells how old it is; whoever asks it decides
 /// what an old mirror means.
-public final class RevocationMirror: Sendable {
+public final class RevocationCache: Sendable {
     /// The age above which a mirror is too old to allow playbacks by, unless it is created with another: thirty seconds.
     public static let greatestAge = Duration.seconds(30)
 
@@ -36,11 +36,11 @@ public final class RevocationMirror: Sendable {
     private let isAgeless: Bool
 
     private final class Shard: Sendable {
-        package let entries = Mutex(RevocationTable(seed: .random(in: .min ... .max)))
+        let entries = Mutex(RevocationTable(seed: .random(in: .min ... .max)))
     }
 
     private struct State {
-        package var cursor: RevocationCursor?
+        var cursor: RevocationCursor?
         /// True if a revocation found no room.
         var isOverfull = false
         var lastSweep = Timestamp(millisecondsSince1970: .min)
@@ -55,7 +55,7 @@ public final class RevocationMirror: Sendable {
     ///     incomplete, and has no age.
     public init(
         capacity: Int = 1_000_000,
-        greatestAge: Duration = RevocationMirror.greatestAge,
+        greatestAge: Duration = RevocationCache.greatestAge,
         tag: @escaping @Sendable (SHA256Digest) -> SubjectTag?
     ) {
         self.capacity = max(capacity, 1)
@@ -90,17 +90,17 @@ public final class RevocationMirror: Sendable {
     /// started.
     public func isRevoked(_ tag: SubjectTag, issued: Timestamp) -> Bool {
         guard filter.mayContain(tag.low) else { return false }
-        return issuedBefore(tag.high, tag.low).map { issued < $0 } ?? false
+        return issuedBefore(high: tag.high, low: tag.low).map { issued < $0 } ?? false
     }
 
     /// True if a playback session is revoked by its identity.
     public func isRevoked(_ session: SessionID) -> Bool {
         filter.mayContain(session.low)
-            && issuedBefore(session.high, session.low).map { $0 > RevocationRecord.lifted } ?? false
+            && issuedBefore(high: session.high, low: session.low).map { $0 > RevocationRecord.lifted } ?? false
     }
 
-    private func issuedBefore(_ high: UInt64, _ low: UInt64) -> Timestamp? {
-        shards[Int(high >> 58)].entries.withLock { $0.issuedBefore(high, low) }
+    private func issuedBefore(high: UInt64, low: UInt64) -> Timestamp? {
+        shards[Int(high >> 58)].entries.withLock { $0.issuedBefore(high: high, low: low) }
     }
 
     /// The time since the start of the last complete refresh: revocations that were recorded before it are mirrored.
@@ -131,17 +131,19 @@ public final class RevocationMirror: Sendable {
             return setOverfull()
         }
         let entry = RevocationTable.Entry(kind: record.kind, issuedBefore: record.issuedBefore, kept: record.kept)
-        if !add(subject, entry) { setOverfull() }
+        if !add(subject, entry: entry) { setOverfull() }
     }
 
     /// Adds revocations of a policy.
     package func add(_ tags: [RevokedTag]) {
         let forever = Timestamp(millisecondsSince1970: .max)
-        for tag in tags { _ = add(tag.tag, .init(kind: tag.kind, issuedBefore: tag.issuedBefore, kept: forever)) }
+        for tag in tags {
+            _ = add(tag.tag, entry: .init(kind: tag.kind, issuedBefore: tag.issuedBefore, kept: forever))
+        }
     }
 
     /// Adds a revocation. Returns false if there is no room.
-    private func add(_ subject: SubjectTag, _ entry: RevocationTable.Entry) -> Bool {
+    private func add(_ subject: SubjectTag, entry: RevocationTable.Entry) -> Bool {
         let isAdded = shards[Int(subject.high >> 58)].entries.withLock { entries in
             if let present = entries[subject] {
                 let isLifted = entry.issuedBefore <= RevocationRecord.lifted
@@ -251,7 +253,7 @@ public final class RevocationMirror: Sendable {
             for subject in entries.tags.filter({ after.map($0.follows) ?? true }).sorted(by: { $1.follows($0) }) {
                 guard room > 0 else { return last }
                 guard let entry = entries[subject], entry.issuedBefore > RevocationRecord.lifted else { continue }
-                Self.write(subject, entry, into: &text)
+                Self.write(subject, entry: entry, into: &text)
                 (room, last) = (room - 1, subject)
             }
         }
@@ -274,7 +276,7 @@ public final class RevocationMirror: Sendable {
         return all
     }
 
-    private static func write(_ subject: SubjectTag, _ entry: RevocationTable.Entry, into text: inout [UInt8]) {
+    private static func write(_ subject: SubjectTag, entry: RevocationTable.Entry, into text: inout [UInt8]) {
         let before = min(entry.issuedBefore.millisecondsSince1970, 1 << 53)
         for kind in entry.kind.map({ [$0] }) ?? [.session, .mvpd] {
             text += "\(kind.rawValue) \(subject.hexadecimal) \(before)\n".utf8
@@ -286,7 +288,7 @@ extension SubjectTag {
     fileprivate func follows(_ other: SubjectTag) -> Bool { (high, low) > (other.high, other.low) }
 }
 
-extension RevocationMirror {
+extension RevocationCache {
     /// Refreshes the mirror until the task is cancelled: after a pause and one call of the store, it knows of every
     /// revocation.
     ///
@@ -311,7 +313,8 @@ extension RevocationMirror {
                     return .success(try await self.refresh(from: feed, at: now))
                 } catch { return .failure(error) }
             }
-            switch answer ?? .failure(ReplayStoreError(.deadline, "the store did not list revocations in time")) {
+            switch answer ?? .failure(ReplayStoreError(.deadline, reason: "the store did not list revocations in time"))
+            {
             case .success:
                 if isFailing { report(nil) }
                 isFailing = false

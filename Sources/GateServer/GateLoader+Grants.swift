@@ -18,7 +18,7 @@ package import URISigning
 
 // The keys, issuers and verifier of grants.
 
-extension GateBuilder {
+extension GateLoader {
     /// The parts of a grant authority that a configuration describes.
     package struct GrantParts: Sendable {
         /// The keys of the configuration and of its files.
@@ -26,7 +26,7 @@ extension GateBuilder {
         package let issuers: [AcceptedIssuer]
         let signedIssuers: [AcceptedSigner]
         package let audience: [String]
-        package let signers: [GrantAuthority.Signer<CATIssuer>]
+        package let signers: [GrantService.Signer<CATIssuer>]
         /// The issuers of other formats, by the names of their profiles.
         package let formats: [String: FormatIssuer]
         package let subjectKey: SubjectKey
@@ -58,40 +58,52 @@ extension GateBuilder {
         ///
         /// - Parameter greatestAge: The age above which the mirror is too old to allow playbacks by.
         package func authority(
-            _ keySets: KeySetKeeper,
-            _ metrics: any MetricsFactory,
-            greatestAge: Duration = RevocationMirror.greatestAge
-        ) -> GrantAuthority {
+            keySets: KeySetKeeper,
+            metrics: any MetricsFactory,
+            greatestAge: Duration = RevocationCache.greatestAge
+        ) -> GrantService {
             let key = subjectKey
-            let mirror = RevocationMirror(greatestAge: greatestAge) { key.tag(storeKey: $0.bytes) }
-            return authority(key, mirror, RejectionList(), keySets, metrics)
+            let revocationCache = RevocationCache(greatestAge: greatestAge) { key.tag(storeKey: $0.bytes) }
+            return authority(
+                subjectKey: key,
+                revocationCache: revocationCache,
+                rejections: RejectionList(),
+                keySets: keySets,
+                metrics: metrics
+            )
         }
 
         /// Creates an authority with the subject key and the mirror of the one before. Tags in the mirror are made by that
         /// key, so that a change of the key takes effect after a restart.
         package func authority(
-            inPlaceOf present: GrantAuthority,
-            _ keySets: KeySetKeeper,
-            _ metrics: any MetricsFactory
-        ) -> GrantAuthority {
-            authority(present.subjectKey, present.mirror, present.rejections, keySets, metrics)
+            inPlaceOf present: GrantService,
+            keySets: KeySetKeeper,
+            metrics: any MetricsFactory
+        ) -> GrantService {
+            authority(
+                subjectKey: present.subjectKey,
+                revocationCache: present.revocationCache,
+                rejections: present.rejections,
+                keySets: keySets,
+                metrics: metrics
+            )
         }
 
         private func authority(
-            _ subjectKey: SubjectKey,
-            _ mirror: RevocationMirror,
-            _ rejections: RejectionList,
-            _ keySets: KeySetKeeper,
-            _ metrics: any MetricsFactory
-        ) -> GrantAuthority {
+            subjectKey: SubjectKey,
+            revocationCache: RevocationCache,
+            rejections: RejectionList,
+            keySets: KeySetKeeper,
+            metrics: any MetricsFactory
+        ) -> GrantService {
             let verifiers = verifiers(with: keySets.keys)
-            return GrantAuthority(
+            return GrantService(
                 verifier: verifiers.cat,
                 signedURIs: verifiers.signedURIs,
                 signers: signers,
                 formats: formats,
                 subjectKey: subjectKey,
-                mirror: mirror,
+                revocationCache: revocationCache,
                 rejections: rejections,
                 cacheCapacity: cacheCapacity,
                 metrics: GrantMetrics(profiles.filter(\.isIssued), factory: metrics),
@@ -102,14 +114,14 @@ extension GateBuilder {
 
     /// Reads the keys of grants. Returns `nil` if there are problems.
     package static func grants(
-        _ configuration: GateConfiguration,
-        _ grants: GateConfiguration.Grants,
+        from configuration: GateConfiguration,
+        settings grants: GateConfiguration.Grants,
         at now: Timestamp,
-        _ problems: ProblemList,
-        _ warnings: inout [String]
+        problems: ProblemList,
+        warnings: inout [String]
     ) -> GrantParts? {
         guard let subjectKey = try? SubjectKey(grants.subjectKey.value) else { return nil }
-        let files = GrantKeyFiles(grants, problems)
+        let files = GrantKeyFiles(grants, problems: problems)
         var keys: [GrantKeyFiles.Member] = []
         var (remotes, own, signed): ([KeySetKeeper.Remote], [TokenKey], [AcceptedSigner]) = ([], [], [])
         let all = grants.allIssuers
@@ -117,13 +129,17 @@ extension GateBuilder {
             let accepted = grants.accepted(issuer)
             let found = files.keys(of: issuer, &warnings)
             keys += found
-            if issuer.format == .uriSigning { signed.append(grants.signer(issuer, found, problems)) }
+            if issuer.format == .uriSigning {
+                signed.append(grants.signer(of: issuer, keys: found, problems: problems))
+            }
             if accepted.isOwn { own += found.filter { $0.name != nil }.map(\.key) }
-            if let remote = remote(issuer, folder: configuration.keySetFolder, problems) { remotes.append(remote) }
+            if let remote = remote(of: issuer, folder: configuration.keySetFolder, problems: problems) {
+                remotes.append(remote)
+            }
             if let warning = issuer.remote?.warning { warnings.append(warning) }
         }
-        guard let set = keySet(keys, grants, problems) else { return nil }
-        let issuing = signers(grants, keys, at: now, problems, &warnings)
+        guard let set = keySet(of: keys, grants: grants, problems: problems) else { return nil }
+        let issuing = signers(of: grants, keys: keys, at: now, problems: problems, warnings: &warnings)
         return GrantParts(
             keys: set,
             issuers: all.filter { $0.format == .cat }.map(grants.accepted),
@@ -140,38 +156,39 @@ extension GateBuilder {
     }
 
     private static func keySet(
-        _ keys: [GrantKeyFiles.Member],
-        _ grants: GateConfiguration.Grants,
-        _ problems: ProblemList
+        of keys: [GrantKeyFiles.Member],
+        grants: GateConfiguration.Grants,
+        problems: ProblemList
     ) -> KeySet? {
         do throws(KeySetError) { return try KeySet(keys.map(\.key)) } catch {
-            problems.add(grants.subjectKey.place, "\(error)")
+            problems.add(at: grants.subjectKey.location, message: "\(error)")
             return nil
         }
     }
 
     /// Returns the signers of Common Access Tokens, and the issuers of other formats by the names of their profiles.
     private static func signers(
-        _ grants: GateConfiguration.Grants,
-        _ keys: [GrantKeyFiles.Member],
+        of grants: GateConfiguration.Grants,
+        keys: [GrantKeyFiles.Member],
         at now: Timestamp,
-        _ problems: ProblemList,
-        _ warnings: inout [String]
-    ) -> (signers: [GrantAuthority.Signer<CATIssuer>], formats: [String: FormatIssuer]) {
-        var (signers, formats): ([GrantAuthority.Signer<CATIssuer>], [String: FormatIssuer]) = ([], [:])
+        problems: ProblemList,
+        warnings: inout [String]
+    ) -> (signers: [GrantService.Signer<CATIssuer>], formats: [String: FormatIssuer]) {
+        var (signers, formats): ([GrantService.Signer<CATIssuer>], [String: FormatIssuer]) = ([], [:])
         for profile in grants.profiles {
             let name = profile.value.name
             var isIdle = false
             switch profile.value.format {
             case .cat:
-                let made = Self.signers(profile, keys, problems) { (key) throws(CATIssueError) in
+                let made = Self.signers(of: profile, keys: keys, problems: problems) { (key) throws(CATIssueError) in
                     try CATIssuer(key: key)
                 }
                 isIdle = !made.isEmpty && !made.contains { $0.isUsable(at: now) }
                 signers += made
             case .uriSigning:
                 let rules = profile.value.rules.signing
-                let made = Self.signers(profile, keys, problems) { (key) throws(URISigningIssueError) in
+                let made = Self.signers(of: profile, keys: keys, problems: problems) {
+                    (key) throws(URISigningIssueError) in
                     var issuer = try URISigningIssuer(key: key)
                     issuer.form = JWSForm(omitsHeader: rules.omitsHeader)
                     return issuer
@@ -179,7 +196,12 @@ extension GateBuilder {
                 isIdle = !made.isEmpty && !made.contains { $0.isUsable(at: now) }
                 formats[name] = .uriSigning(made, encryption: grants.encryptionKey(rules.encryptionKey))
             case .vendor:
-                formats[name] = VendorIssuers.make(profile, grants, problems, &warnings).map { .vendor($0) }
+                formats[name] = VendorIssuers.make(
+                    for: profile,
+                    grants: grants,
+                    problems: problems,
+                    warnings: &warnings
+                ).map { .vendor($0) }
             }
             if isIdle { warnings.append("profile \(name): none of its keys signs now, so it issues no grants") }
         }
@@ -187,21 +209,24 @@ extension GateBuilder {
     }
 
     private static func signers<Issuer: KeyedIssuer, Fault>(
-        _ profile: Located<GrantProfile>,
-        _ keys: [GrantKeyFiles.Member],
-        _ problems: ProblemList,
-        _ make: (TokenKey) throws(Fault) -> Issuer
-    ) -> [GrantAuthority.Signer<Issuer>] {
+        of profile: Located<GrantProfile>,
+        keys: [GrantKeyFiles.Member],
+        problems: ProblemList,
+        make: (TokenKey) throws(Fault) -> Issuer
+    ) -> [GrantService.Signer<Issuer>] {
         let (issuer, names) = (profile.value.issuer, profile.value.keyIDs)
         let format = AcceptedFormat(profile.value.format)?.tokenFormat
         let own = keys.filter { $0.key.issuer == issuer && $0.key.format == format && names.contains($0.name ?? "") }
         return own.compactMap { member in
             do {
                 let signer = try make(member.key)
-                return GrantAuthority.Signer(signer, name: member.name, from: member.signFrom, until: member.signUntil)
+                return GrantService.Signer(signer, name: member.name, from: member.signFrom, until: member.signUntil)
             } catch {
                 let id = member.key.id?.description ?? member.name ?? ""
-                problems.add(profile.place, "key \(id) cannot sign: give its secret, or its private key")
+                problems.add(
+                    at: profile.location,
+                    message: "key \(id) cannot sign: give its secret, or its private key"
+                )
                 return nil
             }
         }
@@ -209,9 +234,9 @@ extension GateBuilder {
 
     /// Returns the key set of an issuer that is to be fetched, with its fetcher.
     private static func remote(
-        _ issuer: GateConfiguration.Grants.Issuer,
+        of issuer: GateConfiguration.Grants.Issuer,
         folder: String?,
-        _ problems: ProblemList
+        problems: ProblemList
     ) -> KeySetKeeper.Remote? {
         #if Service
             guard let remote = issuer.remote else { return nil }
@@ -231,7 +256,7 @@ extension GateBuilder {
             } catch {
                 let reason = (error as? FileFault)?.reason ?? "\(error)"
                 let file = remote.authorities
-                problems.add(file?.place ?? remote.place, "\(file?.value ?? ""): \(reason)")
+                problems.add(at: file?.location ?? remote.location, message: "\(file?.value ?? ""): \(reason)")
             }
         #endif
         return nil
@@ -253,9 +278,9 @@ extension GateConfiguration.Grants {
 
     /// Returns how signed URIs of an issuer are accepted. What a profile encrypts or leaves out is known here too.
     fileprivate func signer(
-        _ issuer: Issuer,
-        _ keys: [GrantKeyFiles.Member],
-        _ problems: ProblemList
+        of issuer: Issuer,
+        keys: [GrantKeyFiles.Member],
+        problems: ProblemList
     ) -> AcceptedSigner {
         let accepted = accepted(issuer)
         var signer = AcceptedSigner(issuer.name)
@@ -267,19 +292,22 @@ extension GateConfiguration.Grants {
         signer.match = issuer.signed.match
         let own = profiles.map(\.value).filter { issuer.isIssuer(of: $0) }.compactMap(\.rules.signing.encryptionKey)
         signer.decryptionKeys = Set(own + issuer.signed.decryptionKeys).sorted().compactMap { encryptionKey($0) }
-        signer.headers = headers(issuer, keys, problems)
+        signer.headers = headers(of: issuer, keys: keys, problems: problems)
         if signer.headers.count > URISigningVerifier.maximumHeaders {
             let most = URISigningVerifier.maximumHeaders
-            problems.add(issuer.place, "\(issuer.name): more than \(most) keys have profiles with omitHeader")
+            problems.add(
+                at: issuer.location,
+                message: "\(issuer.name): more than \(most) keys have profiles with omitHeader"
+            )
         }
         return signer
     }
 
     /// Returns the headers of an issuer's tokens without one: those of its profiles' keys, and the configured one.
     private func headers(
-        _ issuer: Issuer,
-        _ keys: [GrantKeyFiles.Member],
-        _ problems: ProblemList
+        of issuer: Issuer,
+        keys: [GrantKeyFiles.Member],
+        problems: ProblemList
     ) -> [JWSHeader] {
         var headers: [JWSHeader] = []
         for profile in profiles.map(\.value) where issuer.isIssuer(of: profile) && profile.rules.signing.omitsHeader {
@@ -293,8 +321,9 @@ extension GateConfiguration.Grants {
         if issuer.remote == nil, !keys.contains(where: { header.value.selects($0.key) }) {
             let key = header.value.keyID.map { " \($0)" } ?? ""
             problems.add(
-                header.place,
-                "\(issuer.name): has no key\(key) for \(header.value.algorithm.rawValue), which the header demands"
+                at: header.location,
+                message:
+                    "\(issuer.name): has no key\(key) for \(header.value.algorithm.rawValue), which the header demands"
             )
         }
         return headers + [header.value]
@@ -316,8 +345,8 @@ extension GateConfiguration.Grants {
         for profile in profiles.map(\.value) {
             guard let format = AcceptedFormat(profile.format) else { continue }
             for key in profile.keyIDs {
-                if let place = all.firstIndex(where: { $0.isIssuer(of: profile) }) {
-                    if !all[place].keys.contains(key) { all[place].keys.append(key) }
+                if let index = all.firstIndex(where: { $0.isIssuer(of: profile) }) {
+                    if !all[index].keys.contains(key) { all[index].keys.append(key) }
                 } else {
                     all.append(
                         Issuer(
@@ -328,7 +357,7 @@ extension GateConfiguration.Grants {
                             algorithms: [],
                             audience: [],
                             accepted: AcceptedIssuer(profile.issuer),
-                            place: subjectKey.place
+                            location: subjectKey.location
                         )
                     )
                 }
@@ -363,7 +392,7 @@ extension GateConfiguration.Grants.RemoteKeySet {
     /// A warning about an address that will be refused with each fetch.
     fileprivate var warning: String? {
         networks.refusedAddress(of: address).map { refused in
-            "line \(place.line): \(address.url) will be refused: \(refused) is private; name its network in fetch.networks"
+            "line \(location.line): \(address.url) will be refused: \(refused) is private; name its network in fetch.networks"
         }
     }
 }

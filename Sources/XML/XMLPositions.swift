@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 /// The limits of a reader of places.
-package struct XMLPlaceLimits: Sendable {
+package struct XMLPositionLimits: Sendable {
     /// The largest depth of an element; the root has depth 1.
     package var depth: Int
     /// The largest number of elements in a document.
@@ -22,7 +22,7 @@ package struct XMLPlaceLimits: Sendable {
 }
 
 /// A reason why a reader of places refuses a document.
-package enum XMLPlaceFault: Error, Hashable {
+package enum XMLPositionFault: Error, Hashable {
     /// libxml2's reason, or the same found before.
     case parsing(XMLFailure)
     /// A start tag is longer, or has more attributes, than the limit.
@@ -57,7 +57,7 @@ package struct XMLSelection: Sendable {
 }
 
 /// The places of selected elements and attributes in the bytes of a document.
-package struct XMLPlaces {
+package struct XMLPositions {
     /// The namespace of an attribute or element.
     package enum Namespace: UInt8 {
         /// None for an attribute; that of the root for an element.
@@ -89,7 +89,7 @@ package struct XMLPlaces {
         package var tag: Int { Int(number) }
         /// The number of its parent's start tag; -1 for the root.
         package var parent: Int { Int(above) }
-        /// Its attributes, as a range of ``XMLPlaces/attributes``.
+        /// Its attributes, as a range of ``XMLPositions/attributes``.
         package var attributes: Range<Int> { Int(firstAttribute)..<Int(firstAttribute) + Int(attributeCount) }
 
         /// Its text.

@@ -7,7 +7,7 @@ public import Keys
 public import Platform
 internal import URISigning
 
-extension GrantAuthority {
+extension GrantService {
     /// The verdict on a grant, with the outcome of each of its claims.
     public struct Explanation: Sendable {
         /// The verdict. Catalogue and revocations are not looked at.
@@ -29,23 +29,27 @@ extension GrantAuthority {
     ///   - now: The present time.
     public func explain(
         _ token: Span<UInt8>,
-        _ facts: RequestFacts,
+        for facts: RequestFacts,
         asOf time: Timestamp,
         at now: Timestamp
     ) -> Explanation {
         if isSignedURI(token), let signedURIs {
-            let explained = signedURIs.explain(token, facts, at: time)
+            let explained = signedURIs.explain(token, for: facts, at: time)
             return Explanation(
-                verdict: asked(explained.verdict, token, now),
+                verdict: awaited(explained.verdict, of: token, at: now),
                 key: explained.key,
                 claims: explained.claims
             )
         }
-        let explained = verifier.explain(token, facts, at: time)
-        return Explanation(verdict: asked(explained.verdict, token, now), key: explained.key, claims: explained.claims)
+        let explained = verifier.explain(token, for: facts, at: time)
+        return Explanation(
+            verdict: awaited(explained.verdict, of: token, at: now),
+            key: explained.key,
+            claims: explained.claims
+        )
     }
 
-    private func asked(_ verdict: GrantVerdict, _ token: Span<UInt8>, _ now: Timestamp) -> GrantVerdict {
+    private func awaited(_ verdict: GrantVerdict, of token: Span<UInt8>, at now: Timestamp) -> GrantVerdict {
         guard case .refused(let refusal) = verdict else { return verdict }
         return .refused(awaited(refusal, of: token, at: now))
     }

@@ -10,7 +10,7 @@ package import PlaybackGate
 package import ReplayStores
 
 /// The objects that a configuration describes: trust, catalogue and verifier.
-package struct GateBuilder: Sendable {
+package struct GateLoader: Sendable {
     package let trust: TrustStore
     package let catalogue: Catalogue
     package let verifier: Verifier
@@ -27,19 +27,27 @@ package struct GateBuilder: Sendable {
     package init(_ configuration: GateConfiguration, at now: Timestamp) throws(ConfigurationError) {
         files = FileStamps(before: configuration)
         let problems = ProblemList()
-        let trust = Self.trust(configuration.trust, at: now, problems)
+        let trust = Self.trust(from: configuration.trust, at: now, problems: problems)
         var warnings = trust.map { Self.warnings(about: $0, at: now) } ?? []
-        let catalogue = Self.catalogue(configuration.catalogue, problems, &warnings)
-        let policy = Self.policy(configuration, problems)
-        Self.checkGrants(configuration.catalogue, catalogue, problems)
-        grants = configuration.grants.flatMap { Self.grants(configuration, $0, at: now, problems, &warnings) }
+        let catalogue = Self.catalogue(from: configuration.catalogue, problems: problems, warnings: &warnings)
+        let policy = Self.policy(from: configuration, problems: problems)
+        Self.checkGrants(of: configuration.catalogue, catalogue: catalogue, problems: problems)
+        grants = configuration.grants.flatMap {
+            Self.grants(from: configuration, settings: $0, at: now, problems: problems, warnings: &warnings)
+        }
         if let formats = grants?.formats {
-            Self.checkSigning(configuration.catalogue, catalogue, formats, at: now, problems)
+            Self.checkSigning(
+                of: configuration.catalogue,
+                catalogue: catalogue,
+                formats: formats,
+                at: now,
+                problems: problems
+            )
         }
         // Files that changed meanwhile may combine two states into one that was never intended.
         if FileStamps(configuration) != files {
             let change = "this file or a file that it names changed during the reading: try again"
-            problems.add(configuration.file.place(""), change)
+            problems.add(at: configuration.file.location(""), message: change)
         }
         try problems.throwIfAny()
         guard let trust, let policy else { throw ConfigurationError(problems: []) }
@@ -60,7 +68,7 @@ package struct GateBuilder: Sendable {
     package func gate(
         _ configuration: GateConfiguration,
         store: any ReplayStore,
-        grants: GrantAuthority?,
+        grants: GrantService?,
         observer: any DecisionObserver
     ) -> Gate {
         Gate(
@@ -78,9 +86,9 @@ package struct GateBuilder: Sendable {
 
     /// Reads the trust store. Each key file is read once, and its first error is placed at its line.
     private static func trust(
-        _ trust: GateConfiguration.Trust,
+        from trust: GateConfiguration.Trust,
         at now: Timestamp,
-        _ problems: ProblemList
+        problems: ProblemList
     ) -> TrustStore? {
         let loader: TrustLoader
         do throws(TrustError) {
@@ -88,21 +96,21 @@ package struct GateBuilder: Sendable {
             loader = try TrustLoader(anchors: anchors, minimumKeySize: trust.minimumKeySize, at: now)
         } catch {
             let anchor = trust.anchors.first { $0.value == error.source } ?? trust.anchors.first
-            if let anchor { problems.add(anchor.place, "\(error)") }
+            if let anchor { problems.add(at: anchor.location, message: "\(error)") }
             return nil
         }
         var keys: [LoadedKey] = []
         var isWhole = true
         for key in trust.keys {
             do throws(TrustError) { keys += try loader.keys(TrustSource(key)) } catch {
-                problems.add(key.file.place, "\(error)")
+                problems.add(at: key.file.location, message: "\(error)")
                 isWhole = false
             }
         }
         guard isWhole, let first = trust.keys.first else { return nil }
         do throws(TrustError) { return try TrustStore(keys, minimumKeySize: trust.minimumKeySize) } catch {
             let key = trust.keys.first { $0.file.value == error.source } ?? first
-            problems.add(key.file.place, "\(error)")
+            problems.add(at: key.file.location, message: "\(error)")
             return nil
         }
     }
@@ -116,7 +124,7 @@ package struct GateBuilder: Sendable {
         return warnings + ["no trusted key is valid now: every media token is refused"]
     }
 
-    private static func policy(_ configuration: GateConfiguration, _ problems: ProblemList) -> VerificationPolicy? {
+    private static func policy(from configuration: GateConfiguration, problems: ProblemList) -> VerificationPolicy? {
         let verification = configuration.verification
         var requestors: [String] = []
         let entries = configuration.catalogue.entries.compactMap(\.value.protection.requestor)
@@ -136,23 +144,23 @@ package struct GateBuilder: Sendable {
                 matchOptions: verification.matchOptions
             )
         } catch {
-            problems.add(configuration.file.place("verification"), "\(error)")
+            problems.add(at: configuration.file.location("verification"), message: "\(error)")
             return nil
         }
     }
 
     private static func catalogue(
-        _ configuration: GateConfiguration.Catalogue,
-        _ problems: ProblemList,
-        _ warnings: inout [String]
+        from configuration: GateConfiguration.Catalogue,
+        problems: ProblemList,
+        warnings: inout [String]
     ) -> Catalogue {
         var catalogue = Catalogue()
         for entry in configuration.entries {
             do throws(Catalogue.DuplicateEntry) { try catalogue.add(entry.value) } catch {
-                problems.add(entry.place, "duplicate entry for \(error.key.text)")
+                problems.add(at: entry.location, message: "duplicate entry for \(error.key.text)")
             }
         }
-        for feed in configuration.feeds { read(feed, into: &catalogue, problems, &warnings) }
+        for feed in configuration.feeds { read(feed, into: &catalogue, problems: problems, warnings: &warnings) }
         if catalogue.count == 0, problems.problems.isEmpty {
             warnings.append("the catalogue is empty: no media can be played")
         }
@@ -162,14 +170,14 @@ package struct GateBuilder: Sendable {
     private static func read(
         _ feed: GateConfiguration.Catalogue.Feed,
         into catalogue: inout Catalogue,
-        _ problems: ProblemList,
-        _ warnings: inout [String]
+        problems: ProblemList,
+        warnings: inout [String]
     ) {
         var reader = FeedReader(channel: feed.channel)
         var fresh = catalogue
         var refused: [FeedRefusal] = []
         var conflicts: [Catalogue.Entry.Key] = []
-        let take = { (item: FeedItem) in
+        let add = { (item: FeedItem) in
             switch item {
             case .entry(let entry):
                 conflicts += fresh.add(
@@ -184,24 +192,26 @@ package struct GateBuilder: Sendable {
         }
         do {
             try feed.file.value.readFile { chunk throws(FileFault) in
-                do throws(FeedError) { try reader.read(chunk.span, take) } catch { throw FileFault(reason: "\(error)") }
+                do throws(FeedError) { try reader.read(chunk.span, body: add) } catch {
+                    throw FileFault(reason: "\(error)")
+                }
             }
-            try reader.finish(take)
+            try reader.finish(add)
         } catch let fault as FileFault {
-            return problems.add(feed.file.place, "\(feed.file.value): \(fault.reason)")
+            return problems.add(at: feed.file.location, message: "\(feed.file.value): \(fault.reason)")
         } catch {
-            return problems.add(feed.file.place, "\(feed.file.value): \(error)")
+            return problems.add(at: feed.file.location, message: "\(feed.file.value): \(error)")
         }
         catalogue = fresh
-        warnings += Self.warnings(about: feed, refused, conflicts)
+        warnings += Self.warnings(about: feed, refusals: refused, conflicts: conflicts)
         warnings += reader.foreignElements.map { "\(feed.file.value): \($0) is not Media RSS, and was not read" }
     }
 
     /// Returns warnings about the items of a feed that cannot be played.
     private static func warnings(
         about feed: GateConfiguration.Catalogue.Feed,
-        _ refused: [FeedRefusal],
-        _ conflicts: [Catalogue.Entry.Key]
+        refusals refused: [FeedRefusal],
+        conflicts: [Catalogue.Entry.Key]
     ) -> [String] {
         var warnings: [String] = []
         for refusal in refused.prefix(20) {

@@ -12,7 +12,7 @@ internal import Synchronization
 /// The active gate, until a reload replaces it.
 ///
 /// A request takes the current snapshot once, at its start, and uses it to its end.
-package final class LiveGate: Sendable {
+package final class CurrentGate: Sendable {
     /// A gate and the configuration that it was made from.
     package final class Snapshot: Sendable {
         package let gate: Gate

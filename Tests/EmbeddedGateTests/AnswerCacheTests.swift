@@ -10,20 +10,20 @@ import Testing
 @testable import PlaybackGate
 
 @Suite("The memo of answers")
-struct MemoTests {
+struct AnswerCacheTests {
     /// A memo, and what the tests ask it: each request with an answer that is kept under it.
     private final class Sample {
-        let memo: OpaquePointer
+        let cache: OpaquePointer
         let memory = SliceMemory()
         let counters = UnsafeMutablePointer<playgate_memo_counters>.allocate(capacity: 1)
 
         init(entries: Int = 64, size: Int = 0) throws {
             counters.initialize(to: playgate_memo_counters())
-            memo = try #require(playgate_memo_create(entries, size, counters))
+            cache = try #require(playgate_memo_create(entries, size, counters))
         }
 
         deinit {
-            playgate_memo_free(memo)
+            playgate_memo_free(cache)
             counters.deallocate()
         }
 
@@ -39,7 +39,7 @@ struct MemoTests {
             return request
         }
 
-        func keep(
+        func store(
             _ request: playgate_request,
             scope: Int,
             until: Int64 = 20,
@@ -56,16 +56,16 @@ struct MemoTests {
             answer.session = memory.slice("0123456789abcdef0123456789abcdef")
             change(&answer)
             var request = request
-            playgate_memo_keep(memo, 0, &request, &answer)
+            playgate_memo_keep(cache, 0, &request, &answer)
         }
 
-        func finds(_ request: playgate_request, generation: UInt64 = 1, place: UInt64 = 0) -> Bool {
+        func finds(_ request: playgate_request, generation: UInt64 = 1, location: UInt64 = 0) -> Bool {
             var (request, buffer) = (request, [CChar](repeating: 0, count: 512))
             return buffer.withUnsafeMutableBufferPointer { buffer in
                 var answer = playgate_answer()
                 answer.size = UInt32(MemoryLayout<playgate_answer>.size)
                 (answer.buffer, answer.capacity) = (buffer.baseAddress, buffer.count)
-                guard playgate_memo_find(memo, place, generation, &request, &answer) == 1 else { return false }
+                guard playgate_memo_find(cache, location, generation, &request, &answer) == 1 else { return false }
                 #expect(answer.outcome == PLAYGATE_ALLOW)
                 #expect(answer.session.string == "0123456789abcdef0123456789abcdef")
                 #expect(answer.trace.length == 32)
@@ -77,7 +77,7 @@ struct MemoTests {
     @Test("A clock that was set back finds no answer of a later time")
     func clock() throws {
         let sample = try Sample()
-        sample.keep(sample.request("/live/tnt/1.ts", now: 10), scope: Int(PLAYGATE_SCOPE_FOLDER))
+        sample.store(sample.request("/live/tnt/1.ts", now: 10), scope: Int(PLAYGATE_SCOPE_FOLDER))
         for (now, isFound) in [(9, false), (10, true), (20, true), (21, false), (0, false)] as [(Int64, Bool)] {
             #expect(sample.finds(sample.request("/live/tnt/2.ts", now: now)) == isFound, "\(now)")
         }
@@ -86,7 +86,7 @@ struct MemoTests {
     @Test("An answer is found for its folder alone, in plain spelling")
     func folders() throws {
         let sample = try Sample()
-        sample.keep(sample.request("/live/tnt/1.ts"), scope: Int(PLAYGATE_SCOPE_FOLDER))
+        sample.store(sample.request("/live/tnt/1.ts"), scope: Int(PLAYGATE_SCOPE_FOLDER))
         for target in ["/live/tnt/2.ts", "/live/tnt/2.ts?x=%20", "/live/tnt/"] {
             #expect(sample.finds(sample.request(target)), "\(target)")
         }
@@ -99,7 +99,7 @@ struct MemoTests {
         #expect(!sample.finds(sample.request("/live/tnt/1.ts", grant: "h")))
         #expect(!sample.finds(sample.request("/live/tnt/1.ts", method: "PUT")))
         #expect(!sample.finds(sample.request("/live/tnt/1.ts"), generation: 2))
-        #expect(!sample.finds(sample.request("/live/tnt/1.ts"), place: 2))
+        #expect(!sample.finds(sample.request("/live/tnt/1.ts"), location: 2))
         #expect(sample.finds(sample.request("/live/tnt/1.ts", now: 20)))
         #expect(!sample.finds(sample.request("/live/tnt/1.ts", now: 21)))
         #expect(sample.counters.pointee.hits == 4)
@@ -109,7 +109,7 @@ struct MemoTests {
     @Test("An answer for a target is found for that target alone")
     func targets() throws {
         let sample = try Sample()
-        sample.keep(sample.request("/live/%20/1.ts?a"), scope: Int(PLAYGATE_SCOPE_TARGET))
+        sample.store(sample.request("/live/%20/1.ts?a"), scope: Int(PLAYGATE_SCOPE_TARGET))
         #expect(sample.finds(sample.request("/live/%20/1.ts?a")))
         #expect(!sample.finds(sample.request("/live/%20/1.ts")))
         #expect(!sample.finds(sample.request("/live/%20/1.ts?b")))
@@ -119,7 +119,7 @@ struct MemoTests {
     func manyViewers() throws {
         let sample = try Sample(entries: 16_384, size: 512)
         let requests = (0..<10_000).map { sample.request("/live/tnt/1.ts", grant: "viewer \($0)") }
-        for request in requests { sample.keep(request, scope: Int(PLAYGATE_SCOPE_FOLDER)) }
+        for request in requests { sample.store(request, scope: Int(PLAYGATE_SCOPE_FOLDER)) }
         // In sets that depend on the hash alone, one viewer of twenty would have no place.
         #expect(requests.count { sample.finds($0) } >= 9990)
     }
@@ -134,12 +134,12 @@ struct MemoTests {
             { $0.flags = UInt32(PLAYGATE_ANSWER_TRUNCATED) }, { $0.scope = Int32(PLAYGATE_SCOPE_NONE) },
         ]
         for change in changes {
-            sample.keep(request, scope: Int(PLAYGATE_SCOPE_FOLDER), change: change)
+            sample.store(request, scope: Int(PLAYGATE_SCOPE_FOLDER), change: change)
             #expect(!sample.finds(request))
         }
         #expect(sample.counters.pointee.stored == 0)
         let large = sample.request("/live/tnt/1.ts", grant: String(repeating: "g", count: 4000))
-        sample.keep(large, scope: Int(PLAYGATE_SCOPE_FOLDER))
+        sample.store(large, scope: Int(PLAYGATE_SCOPE_FOLDER))
         #expect(!sample.finds(large))
         #expect(sample.counters.pointee.rejected == 1)
     }
@@ -148,10 +148,10 @@ struct MemoTests {
     func bounds() throws {
         let sample = try Sample(entries: 64)
         let first = sample.request("/live/tnt/1.ts", grant: "first")
-        sample.keep(first, scope: Int(PLAYGATE_SCOPE_FOLDER))
+        sample.store(first, scope: Int(PLAYGATE_SCOPE_FOLDER))
         for number in 0..<10_000 {
             let other = sample.request("/live/tnt/1.ts", grant: "grant-\(number)")
-            sample.keep(other, scope: Int(PLAYGATE_SCOPE_FOLDER))
+            sample.store(other, scope: Int(PLAYGATE_SCOPE_FOLDER))
             #expect(sample.finds(other))
             #expect(sample.finds(first))
         }

@@ -9,7 +9,7 @@ public import Platform
 // What a backend does with a grant of its player. The restrictions to URI, method and client are those of the player's own
 // requests, so they are not evaluated here: the answer is a grant with the same ones.
 
-extension GrantAuthority {
+extension GrantService {
     /// The outcome of a backend's request for a grant.
     public enum BackendOutcome: Sendable {
         /// A new grant of the same session.
@@ -40,18 +40,20 @@ extension GrantAuthority {
         let outcome = withLive(token, allowsUnknown: allowsUnknown, at: now) { grant in
             protection = grant.base.protection
             guard let start = grant.base.renewalStart else {
-                return .refused(GrantRefusal(.renewalInvalid, .claim(.renewal)))
+                return .refused(GrantRefusal(.renewalInvalid, detail: .claim(.renewal)))
             }
             guard start <= now else { return .notDue(grant.base) }
             guard let playback = playbacks[grant.base.protection] else {
-                return .refused(GrantRefusal(.resourceMismatch, .claim(.protection)))
+                return .refused(GrantRefusal(.resourceMismatch, detail: .claim(.protection)))
             }
             guard let profile = playback.profiles.profile(of: grant) else {
-                return .refused(GrantRefusal(.issuerRefused, .claim(.profile)))
+                return .refused(GrantRefusal(.issuerRefused, detail: .claim(.profile)))
             }
-            guard let scope = grant.scope else { return .refused(GrantRefusal(.renewalInvalid, .member(.container))) }
-            guard let renewed = renew(grant, profile, scope: scope, at: now) else {
-                return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd)))
+            guard let scope = grant.scope else {
+                return .refused(GrantRefusal(.renewalInvalid, detail: .member(.container)))
+            }
+            guard let renewed = renew(grant, of: profile, scope: scope, at: now) else {
+                return .refused(GrantRefusal(.sessionEnded, detail: .claim(.sessionEnd)))
             }
             return .issued(renewed)
         }
@@ -72,7 +74,7 @@ extension GrantAuthority {
     public func exchange(
         _ token: String,
         of entry: Catalogue.Entry,
-        _ target: PlaybackRequest.Target,
+        target: PlaybackRequest.Target,
         for profile: GrantProfile,
         player: PlaybackRequest.Player? = nil,
         allowsUnknown: Bool,
@@ -80,7 +82,7 @@ extension GrantAuthority {
     ) -> BackendOutcome {
         withLive(token, allowsUnknown: allowsUnknown, at: now) { grant in
             guard let terms = entry.grants, terms.profiles.contains(profile) else {
-                return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
+                return .refused(GrantRefusal(.issuerRefused, detail: .claim(.issuer)))
             }
             if let refusal = mismatch(of: grant, at: entry) { return .refused(refusal) }
             // A grant for a part of the paths must not become one for all of them.
@@ -88,7 +90,7 @@ extension GrantAuthority {
             guard let opened = grant.scope, terms.profiles.contains(where: { entry.scope($0, path: path) == opened }),
                 let scope = entry.scope(profile, path: path)
             else {
-                return .refused(GrantRefusal(.uriMismatch, .claim(.uri)))
+                return .refused(GrantRefusal(.uriMismatch, detail: .claim(.uri)))
             }
             if let refusal = profile.rules.binding.missingFact(of: player) { return .refused(refusal) }
             let order = grant.base.session.map { session in
@@ -103,7 +105,7 @@ extension GrantAuthority {
                 )
             }
             guard let order, order.session.end > now, let issued = issue(order) else {
-                return .refused(GrantRefusal(.sessionEnded, .claim(.sessionEnd)))
+                return .refused(GrantRefusal(.sessionEnded, detail: .claim(.sessionEnd)))
             }
             return .issued(issued)
         }
@@ -123,7 +125,7 @@ extension GrantAuthority {
         of entry: Catalogue.Entry,
         allowsUnknown: Bool,
         at now: Timestamp,
-        _ receive: (AuthenticGrant) -> Void
+        receive: (AuthenticGrant) -> Void
     ) -> LiveOutcome {
         let outcome = withLive(token, allowsUnknown: allowsUnknown, at: now) { grant in
             if let refusal = mismatch(of: grant, at: entry) { return .refused(refusal) }
@@ -142,7 +144,7 @@ extension GrantAuthority {
         _ token: String,
         allowsUnknown: Bool,
         at now: Timestamp,
-        _ body: (AuthenticGrant) -> BackendOutcome
+        body: (AuthenticGrant) -> BackendOutcome
     ) -> BackendOutcome {
         var token = token
         token.makeContiguousUTF8()
@@ -154,12 +156,12 @@ extension GrantAuthority {
         let grant = authentic.base
         // The identity of a signed URI is used up for each URL, which is not known here.
         guard authentic.isOwn, grant.session != nil, authentic.format == .cat || !grant.isForOneUse else {
-            return .refused(GrantRefusal(.issuerRefused, .claim(.issuer)))
+            return .refused(GrantRefusal(.issuerRefused, detail: .claim(.issuer)))
         }
         guard grant.key.isValid(at: now) else { return .refused(GrantRefusal(.keyUnknown)) }
         if let refusal = grant.timeRefusal(at: now) { return .refused(refusal) }
-        guard grant.expires != nil else { return .refused(GrantRefusal(.expired, .claim(.expiration))) }
+        guard grant.expires != nil else { return .refused(GrantRefusal(.expired, detail: .claim(.expiration))) }
         if let refusal = revocation(of: grant) { return .refused(refusal) }
-        return allowsUnknown || isMirrorRecent ? body(authentic) : .unknown
+        return allowsUnknown || areRevocationsRecent ? body(authentic) : .unknown
     }
 }
