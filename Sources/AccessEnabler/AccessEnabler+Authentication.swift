@@ -47,9 +47,9 @@ extension AccessEnabler {
 
     /// Authenticates the viewer: the documented `getAuthentication`, `getAuthentication:withData:`, also with a filter.
     ///
-    /// If the viewer is authenticated already, it returns at once. Otherwise the delegate is asked to show the picker and
-    /// then a browser, and this function returns when the viewer completes the login or gives up. A call during a login
-    /// waits for that login; its own parameters are ignored. Cancelling the task gives up; the login ends if no other caller
+    /// If the viewer is authenticated already, it returns at once. Otherwise it calls the delegate to show the picker
+    /// and then a browser, and returns when the viewer completes the login or gives up. A call during a login waits for
+    /// that login; its own parameters are ignored. Cancellation of the task gives up; the login ends if no other caller
     /// waits for it.
     ///
     /// - Parameters:
@@ -119,7 +119,7 @@ extension AccessEnabler {
 
     // MARK: The steps of a login
 
-    /// The status of a login that nobody can show to the viewer.
+    /// The status of a login that cannot be presented to the viewer.
     private static let noDelegate = AuthenticationStatus.notAuthenticated(
         .genericAuthentication,
         ServiceFailure.ofThisClient(

@@ -191,7 +191,7 @@ extension AccessEnabler {
         return .failed(failure)
     }
 
-    /// Reports to analytics. The flag says if the authorization was recorded here, whatever is recorded of the login.
+    /// Reports to analytics. The flag says if the authorization was recorded here, independently of the login.
     private func track(_ viewer: AuthenticatedViewer?, isCached: Bool, failure: AuthorizationFailure?) {
         var tracked = viewer?.tracked ?? .init(mvpd: "", hashedGUID: "", isCached: false)
         tracked.isCached = isCached

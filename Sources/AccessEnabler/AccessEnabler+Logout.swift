@@ -12,10 +12,11 @@ struct LogoutFlow {
 extension AccessEnabler {
     /// Logs the viewer out, first in the client and then at the service and the provider: the documented `logout`.
     ///
-    /// If the logout at the provider needs a browser, the delegate is asked to open it
-    /// (``AccessEnablerDelegate/navigateToURL(_:useSVC:)``), and this function returns when `handleExternalURL` is called. If
-    /// the browser does not return instead, because no provider is selected (`nil`), another login or logout starts or the
-    /// task is cancelled, the status says so. The client has no viewer from the start of the call, even if a later step fails.
+    /// If the logout at the provider needs a browser, the delegate is called to open it
+    /// (``AccessEnablerDelegate/navigateToURL(_:useSVC:)``). This function then returns when `handleExternalURL` is
+    /// called. The browser does not return if no provider is selected (`nil`), another login or logout starts, or the
+    /// task is cancelled. The status reports this. The client has no viewer from the start of the call, even if a later
+    /// step fails.
     ///
     /// - Returns: The status that ``AccessEnablerDelegate/logoutComplete(_:)`` also receives.
     @discardableResult

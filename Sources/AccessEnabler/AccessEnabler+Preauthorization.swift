@@ -11,8 +11,8 @@ extension AccessEnabler {
     /// `StatusCode.requestorNotConfigured`, or with the status of the configuration that failed.
     ///
     /// - Parameter request: The resources, at most as many as the service accepts in one request (usually 5).
-    /// - Returns: The decisions in the order of the request, or the reason why there are none: a response if the service
-    ///   reports it, a failure if the client does.
+    /// - Returns: The decisions in the order of the request, or the reason why there are none. The reason is a response
+    ///   from the service, or a failure in the client.
     public func preauthorize(_ request: PreauthorizeRequest) async -> AccessEnablerResult<PreauthorizeResponse> {
         guard case .ready(let requestor) = configuration else { return unconfigured }
         guard let viewer = knownViewer(requestor), let service = requestor.services[viewer.mvpd] else {
@@ -82,8 +82,8 @@ extension AccessEnabler {
 
     // MARK: Requests
 
-    /// Sends the question, and retries it if there is no response. Of a response, only the resources whose decision has the
-    /// action `retry` or `retry-after` are sent again.
+    /// Sends the request, and retries it if there is no response. Of a response, only the resources whose decision has
+    /// the action `retry` or `retry-after` are sent again.
     private func ask(
         _ query: PreauthorizeQuery,
         at service: ServiceProvider,
@@ -135,7 +135,7 @@ extension AccessEnabler {
         return failure.status.status == 0 ? .failure(answer) : .response(answer)
     }
 
-    /// The answer without a configuration: nobody asked for one, it is not complete, or it failed.
+    /// The answer without a configuration: it was not requested, it is not complete, or it failed.
     private var unconfigured: AccessEnablerResult<PreauthorizeResponse> {
         guard case .failed(let status) = configuration else {
             let isUnderway = if case .underway = configuration { true } else { false }

@@ -294,6 +294,6 @@ struct ConfiguredRequestor {
 }
 
 extension AccessEnabler: CustomReflectable {
-    /// An empty mirror for debuggers and `dump`, because the client holds secrets.
+    /// An empty `Mirror` for debuggers and `dump`, because the client holds secrets.
     public nonisolated var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -42,7 +42,7 @@ public struct AccessEnablerOptions: Sendable {
     public enum Login: Hashable, Sendable {
         /// A browser on this device.
         case browser
-        /// A login on another device, with a code that this one shows. The polling interval is at least one second.
+        /// A login on another device, with a code that this one displays. The polling interval is at least one second.
         case secondScreen(askingEvery: Duration)
     }
 
@@ -95,8 +95,8 @@ public struct AccessEnablerOptions: Sendable {
         [redirectURL, applicationRedirectURL].contains { $0.map { url.isAtOrBelow($0) } ?? false }
     }
 
-    /// Sets options by their documented names, and the two redirect URLs by those of their properties. Unknown names are kept in
-    /// ``others``.
+    /// Sets options by their documented names, and the two redirect URLs by those of their properties. Unknown names
+    /// are stored in ``others``.
     public mutating func set(_ values: [String: String]) {
         for (name, value) in values {
             switch name {

@@ -36,11 +36,11 @@ public enum PlatformSignOnOutcome: Hashable, Sendable {
     case unavailable
 }
 
-/// The providers that a platform's picker shows: the documented `TV_PROVIDERS` and `FEATURED_TV_PROVIDERS`.
+/// The providers that a platform's picker lists: the documented `TV_PROVIDERS` and `FEATURED_TV_PROVIDERS`.
 public struct ProviderFilter: Hashable, Sendable {
-    /// The ids of all providers to show, in their order.
+    /// The ids of all providers to list, in their order.
     public let providers: [String]
-    /// The ids of the providers to show first. Ids that are not in ``providers`` are ignored.
+    /// The ids of the providers to list first. Ids that are not in ``providers`` are ignored.
     public let featured: [String]
 
     /// Creates a filter.

@@ -9,7 +9,7 @@ public struct RetryPolicy: Hashable, Sendable {
     /// The delay before the second attempt. It doubles with every further attempt, and up to half of it is random, so that
     /// clients that failed together do not retry together.
     public var firstDelay: Duration
-    /// The maximum delay. If the service asks for a longer one, the client gives up.
+    /// The maximum delay. If the service requests a longer one, the client gives up.
     public var maximumDelay: Duration
     /// The time from the start of the first attempt within which a further one may begin.
     public var deadline: Duration
@@ -42,7 +42,7 @@ public struct RetryPolicy: Hashable, Sendable {
     }
 }
 
-/// The attempts of one operation: the only place that waits to repeat a request. Nothing within an attempt retries.
+/// The attempts of one operation: the only code that waits to repeat a request. Nothing within an attempt retries.
 struct Attempts {
     private let policy: RetryPolicy
     private let sleep: @Sendable (Duration) async throws -> Void
@@ -57,7 +57,7 @@ struct Attempts {
 
     /// Waits for the next attempt.
     ///
-    /// - Parameter asked: The delay that the service asks for, if it does.
+    /// - Parameter asked: The delay that the service requests; `nil` for none.
     /// - Returns: False, at once, if no attempt remains or the next one would begin after the deadline.
     mutating func next(after requested: Duration? = nil) async throws(ServiceFailure) -> Bool {
         guard let delay = policy.delay(after: count, requested: requested),

@@ -5,7 +5,7 @@ package import ArgumentParser
 package import Encodings
 internal import Platform
 
-/// A failure that keeps a command from running: exit code 2. The message says what to do.
+/// A failure that prevents a command: exit code 2. The message says what to do.
 package struct CommandFailure: Error {
     /// The problem and its remedy, for people.
     package let message: String

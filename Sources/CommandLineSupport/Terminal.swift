@@ -22,7 +22,7 @@ package struct Terminal: Sendable {
     /// Writes all of `text`, as the bytes of its UTF-8.
     package func write(_ text: String) { write([UInt8](text.utf8)) }
 
-    /// Writes all of `bytes`. Errors are ignored, because there is no other place to report them.
+    /// Writes all of `bytes`. Errors are ignored, because there is no other output for them.
     package func write(_ bytes: [UInt8]) { _ = try? descriptor.writeAll(bytes) }
 }
 

@@ -4,17 +4,17 @@
 public import EdgeTokens
 internal import Encodings
 
-/// The answer that a token asks for if one of its claims fails (`catif`). It can only change a refusal, never make it none.
+/// The answer that a token demands if one of its claims fails (`catif`). It can only change a refusal, never remove it.
 public struct CATAnswer: Hashable, Sendable {
     /// The status, 300 to 499.
     public let status: Int
-    /// The address to redirect to, as the token states it; the caller compares its host with those that are configured.
+    /// The address of the redirect from the token. The caller compares its host with the configured ones.
     public let location: String?
 }
 
 extension CATGrant {
-    /// Returns the answer that the token asks for if the claim of `refusal` fails; `nil` if it asks for none, or for one that is
-    /// not supported.
+    /// Returns the answer that the token demands if the claim of `refusal` fails; `nil` if it demands none, or an
+    /// unsupported one.
     public func response(to refusal: GrantRefusal) -> CATAnswer? {
         guard let claim = refusal.claim, let range = claims[.answers] else { return nil }
         let payload = payload

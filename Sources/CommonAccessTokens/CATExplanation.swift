@@ -5,7 +5,7 @@ public import EdgeTokens
 internal import Encodings
 public import Keys
 
-/// The claims of a token, each with its outcome for a request: for people who ask why a token is refused.
+/// The claims of a token, each with its outcome for a request. It explains to people why a token is refused.
 public struct CATExplanation: Sendable {
     /// The verdict, as of a check.
     public let verdict: GrantVerdict
@@ -16,11 +16,11 @@ public struct CATExplanation: Sendable {
 }
 
 extension CATVerifier {
-    /// Checks a token for a request, and says of each claim what became of it. Nothing of a token that is not authentic is
-    /// told.
+    /// Checks a token for a request, and reports the result for each claim. No claim of a token that is not authentic
+    /// is reported.
     ///
     /// - Parameters:
-    ///   - token: The token as shown, at most ``maximumSize`` characters.
+    ///   - token: The token as presented, at most ``maximumSize`` characters.
     ///   - facts: The facts of the request.
     ///   - now: The time of receipt.
     public func explain(_ token: Span<UInt8>, for facts: RequestFacts, at now: Timestamp) -> CATExplanation {
@@ -148,7 +148,7 @@ struct ClaimExplainer {
 }
 
 extension ClaimReader {
-    /// Compiles the patterns that were read; those that are not supported are left out.
+    /// Compiles the patterns that were read; unsupported ones are left out.
     func compiledPatterns(_ payload: Span<UInt8>) -> [LocatedPattern] {
         var compiled: [LocatedPattern] = []
         for index in 0..<patterns.count {

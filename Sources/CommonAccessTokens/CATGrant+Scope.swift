@@ -37,7 +37,7 @@ extension CATGrant {
 }
 
 extension CATGrant {
-    /// True if the restrictions of the token on URIs have one answer for all files of a folder with the same host.
+    /// True if the restrictions of the token on URIs give the same result for all files of a folder with the same host.
     ///
     /// - Parameter path: A path in the folder, percent-encoded in normal form.
     package func isUniform(around path: Substring) -> Bool {
@@ -81,7 +81,7 @@ extension ClaimSet {
 }
 
 extension CATClaim {
-    /// True if the claim restricts nothing, or only what an edge's cache key has.
+    /// True if the claim restricts nothing, or only facts that an edge's cache key has.
     fileprivate var isForAllClients: Bool {
         switch self {
         case .issuer, .subject, .audience, .expiration, .notBefore, .issuedAt, .identifier, .version, .uri, .methods,

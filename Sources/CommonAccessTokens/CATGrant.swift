@@ -7,9 +7,9 @@ public import Keys
 
 /// An authentic Common Access Token, whose restrictions are evaluated on every call.
 ///
-/// It may be cached under the bytes of the token as shown, for as long as the key set is in use.
+/// It may be cached under the bytes of the token as presented, for as long as the key set is in use.
 public final class CATGrant: PlaybackGrant {
-    /// The key that made the token. Its validity is judged on every call.
+    /// The key that made the token. Its validity is checked on every call.
     public let key: TokenKey
     package let profile: CATVerifier.Profile
 
@@ -17,8 +17,8 @@ public final class CATGrant: PlaybackGrant {
     public let payload: [UInt8]
     package let claims: ClaimSet
     package let patterns: [LocatedPattern]
-    /// True if the answer depends on more than time, method, host, path and query of a request, such as the client's address:
-    /// an answer for one request must not be reused for another.
+    /// True if the answer depends on more than time, method, host, path and query of a request, such as the client's
+    /// address. An answer for one request must then not be reused for another.
     public let isBoundToClient: Bool
 
     package init(_ opened: OpenedToken, payload: [UInt8]) {
@@ -38,10 +38,10 @@ public final class CATGrant: PlaybackGrant {
     /// The time from which on the token is expired, if it expires.
     public var expires: Timestamp? { claims.expires.map { Timestamp(millisecondsSince1970: $0) } }
 
-    /// The first time at which the token is valid, if it states one.
+    /// The first time at which the token is valid, if it has one.
     public var notBefore: Timestamp? { claims.notBefore.map { Timestamp(millisecondsSince1970: $0) } }
 
-    /// The time of issue, if the token states one.
+    /// The time of issue, if the token has one.
     public var issued: Timestamp? { claims.issuedAt.map { Timestamp(millisecondsSince1970: $0) } }
 
     /// The identity of the token among those of its issuer, if it has one.
@@ -69,7 +69,7 @@ public final class CATGrant: PlaybackGrant {
         return CATRenewal(payload.span.extracting(range))
     }
 
-    /// True if the token is good for one use.
+    /// True if the token is valid for one use only.
     public var isForOneUse: Bool { claims.replay == 1 }
 
     // MARK: Session
@@ -94,7 +94,7 @@ public final class CATGrant: PlaybackGrant {
         return SubjectTag(payload.span.extracting(start..<start + 16))
     }
 
-    /// The issue time of the media token, which revocations are compared with; `nil` if the token cannot be revoked.
+    /// The issue time of the media token, for comparison with revocations; `nil` if the token cannot be revoked.
     public var mediaTokenIssued: Timestamp? {
         guard let range = claims[.revocation] else { return nil }
         var time: UInt64 = 0

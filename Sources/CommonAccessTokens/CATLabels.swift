@@ -5,9 +5,9 @@ public import EdgeTokens
 
 /// The labels of claims in the tokens of one issuer that differ from those of the registry.
 ///
-/// Claims from 324 on are not settled: one vendor family has a fingerprint at 324, another a composite, and some have their
-/// own labels for `catu` and others at 401. So a token with a claim of 324 to 1023 is refused unless its issuer's labels name
-/// the meaning; claims beyond are ignored.
+/// Claims from 324 on are not settled. One vendor family has a fingerprint at 324, another a composite, and some have
+/// their own labels for `catu` and others at 401. A token with a claim of 324 to 1023 is therefore refused unless its
+/// issuer's labels name the meaning. Claims beyond are ignored.
 public struct CATLabels: Hashable, Sendable {
     /// The registered meanings of private labels, such as 401 for `catu`.
     public var renamed: [Int64: ClaimLabel] = [:]
@@ -26,7 +26,7 @@ public struct CATLabels: Hashable, Sendable {
     /// The labels of the registry.
     public static let registered = CATLabels()
 
-    /// The labels of claims that may be restrictions, and whose meaning only the issuer's profile can give.
+    /// The labels of claims that may be restrictions, and whose meaning only the issuer's profile defines.
     package static let unsettled: ClosedRange<Int64> = 324...1023
 
     /// Returns the claim with a label.
@@ -40,7 +40,8 @@ public struct CATLabels: Hashable, Sendable {
         }
     }
 
-    /// Returns the registered label of a claim; that of a composite, which has none, in tokens of the issuer.
+    /// Returns the registered label of a claim. A composite has none: for it, returns the label in tokens of the
+    /// issuer.
     package func meaning(_ claim: CATClaim) -> ClaimLabel { claim.label ?? label(claim) }
 
     /// Returns the registered label of a label in tokens of the issuer.

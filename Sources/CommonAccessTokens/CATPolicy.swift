@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The names of this recipient, and the means of its caller to judge what a token alone does not say.
+/// The names of this recipient, and the caller's means to judge facts that are not in the token.
 public struct CATPolicy: Sendable {
     /// The own names that `aud` may hold, compared byte for byte. Without one, a token with `aud` is refused.
     public var audience: [String] = []
@@ -9,7 +9,7 @@ public struct CATPolicy: Sendable {
     public var hasReplayStore = false
     /// True if the caller watches the reuse of tokens, for `catreplay` 2.
     public var hasReuseDetector = false
-    /// True if the caller keeps the list of rejected ids for `catpor`.
+    /// True if the caller has a list of rejected ids for `catpor`.
     public var hasRejectionList = false
     /// The algorithms of proofs of possession.
     public var proofAlgorithms: Set<ProofAlgorithm> = [.es256]

@@ -14,8 +14,8 @@ public struct CATRenewal: Hashable, Sendable {
     public var deadline: Int?
     /// The name of the cookie; `nil` for ``standardName``.
     public var cookieName: String?
-    /// The name of the header field; `nil` for ``standardName``. A token states it: use it only if it is on a list of allowed
-    /// names.
+    /// The name of the header field; `nil` for ``standardName``. It comes from the token: use it only if it is on a
+    /// list of allowed names.
     public var headerName: String?
     /// The attributes of the cookie, such as `Path=/live/` and `Secure`.
     public var cookieAttributes: [String] = []
@@ -61,7 +61,7 @@ public struct CATRenewal: Hashable, Sendable {
     }
 }
 
-/// The times of a renewal as a token states them.
+/// The times of a renewal in a token.
 package struct RenewalTimes {
     /// The life that a renewal adds, in milliseconds.
     package var life: Int64 = 0
@@ -114,8 +114,8 @@ extension CATRenewal {
         }
     }
 
-    /// The line of a `Set-Cookie` field for a renewed token, or `nil` if the cookie does not fit the request: its domain is no
-    /// suffix of the host, or its path no prefix of the path.
+    /// The line of a `Set-Cookie` field for a renewed token. `nil` if the cookie does not fit the request: its domain
+    /// is no suffix of the host, or its path no prefix of the path.
     ///
     /// - Parameters:
     ///   - token: The renewed token.

@@ -8,7 +8,7 @@ public import Keys
 /// A verifier of Common Access Tokens (CTA-5007): every restriction is evaluated, or the token is refused by its name.
 ///
 /// A check has two halves. ``authenticate(_:at:)`` decodes the token and checks its signature, and its answer may be cached
-/// under the bytes of the token. ``judge(_:presentedAs:_:at:)`` evaluates the restrictions for one request, on every call, and
+/// under the bytes of the token. ``judge(_:presentedAs:for:at:)`` evaluates the restrictions for one request, on every call, and
 /// allocates nothing for the usual ones. What only stores can answer comes back as ``GrantObligations``.
 ///
 /// ```swift
@@ -26,7 +26,7 @@ public struct CATVerifier: Sendable {
         package let keys: KeySet
         package let profiles: [Profile]
         package let policy: CATPolicy
-        /// True if two issuers may have the same key, so that a signature alone does not tell whose it is.
+        /// True if two issuers may have the same key, so that a signature does not determine the issuer.
         package let hasSharedKeys: Bool
 
         package init(keys: KeySet, profiles: [Profile], policy: CATPolicy) {
@@ -70,14 +70,14 @@ public struct CATVerifier: Sendable {
     public enum Authentication: Sendable {
         /// The token is authentic. It allows nothing yet.
         case authentic(CATGrant)
-        /// The token is refused, whatever the request.
+        /// The token is refused for any request.
         case refused(GrantRefusal)
     }
 
     /// Decodes a token and checks its signature, types and limits, issuer and version: steps 1 to 9 of a check.
     ///
     /// - Parameters:
-    ///   - token: The token as shown, at most ``maximumSize`` characters.
+    ///   - token: The token as presented, at most ``maximumSize`` characters.
     ///   - now: The time of receipt.
     public func authenticate(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {
         do throws(CATFault) {
@@ -94,7 +94,7 @@ public struct CATVerifier: Sendable {
     ///
     /// - Parameters:
     ///   - grant: The token.
-    ///   - token: The token as shown, which a proof of possession is bound to.
+    ///   - token: The token as presented, which a proof of possession is bound to.
     ///   - facts: The facts of the request.
     ///   - now: The time of receipt.
     public func judge(
@@ -115,10 +115,10 @@ public struct CATVerifier: Sendable {
         return grant.claims.verdict(in: context, presentedAs: token, for: facts)
     }
 
-    /// Checks a token for a request: authenticates and judges it, without keeping anything.
+    /// Checks a token for a request: authenticates and judges it, and stores nothing.
     ///
     /// - Parameters:
-    ///   - token: The token as shown, at most ``maximumSize`` characters.
+    ///   - token: The token as presented, at most ``maximumSize`` characters.
     ///   - facts: The facts of the request.
     ///   - now: The time of receipt.
     public func verify(_ token: Span<UInt8>, for facts: RequestFacts, at now: Timestamp) -> GrantVerdict {
@@ -163,7 +163,7 @@ extension CATVerifier {
         at now: Timestamp,
         body: (OpenedToken, Span<UInt8>) -> Outcome
     ) throws(CATFault) -> Outcome {
-        // Usual tokens have 250 bytes; clearing room for the largest takes longer than decoding them.
+        // Usual tokens have 250 bytes; clearing room for the largest is slower than decoding them.
         guard token.count <= 1024 else {
             var buffer: [4128 of UInt8] = .init(repeating: 0)
             var output = buffer.mutableSpan
@@ -194,7 +194,8 @@ extension CATVerifier {
         }
     }
 
-    /// Returns the key that made the code or signature: of several issuers with the same key, that of the token's own.
+    /// Returns the key that made the code or signature; of several issuers with the same key, that of the token's
+    /// issuer.
     private func signer(of token: Span<UInt8>, bytes: Span<UInt8>, by key: TokenKey, at now: Timestamp) -> TokenKey {
         guard settings.hasSharedKeys, let name = try? UnverifiedCAT(token).issuer, !name.hasSameBytes(as: key.issuer),
             case .verified(let other, _) = settings.keys.verify(cose: bytes, format: .cat, at: now, issuer: name)
@@ -202,7 +203,7 @@ extension CATVerifier {
         return other
     }
 
-    /// Reads a payload, and checks what is the same for every request.
+    /// Reads a payload, and makes the checks that do not depend on the request.
     private func read(_ payload: Span<UInt8>, by key: TokenKey) throws(CATFault) -> OpenedToken {
         guard let profile = settings.profiles.first(where: { $0.issuer.name == key.issuer }) else {
             throw CATFault(.issuerRefused, claim: .issuer)
@@ -211,7 +212,7 @@ extension CATVerifier {
         return OpenedToken(key: key, profile: profile, claims: claims, patterns: patterns)
     }
 
-    /// Reads a payload of an issuer's token, and checks what is the same for every request.
+    /// Reads a payload of an issuer's token, and makes the checks that do not depend on the request.
     package func read(
         _ payload: Span<UInt8>,
         of profile: Profile

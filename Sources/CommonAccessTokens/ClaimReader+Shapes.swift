@@ -8,7 +8,7 @@ internal import RequestTargets
 // The types and limits of the claims. Each function reads one value.
 
 extension ClaimReader {
-    /// Checks the value of a claim that has no number to keep.
+    /// Checks the value of a claim that has no number to store.
     mutating func check(_ claim: CATClaim) throws(ClaimFault) {
         switch claim {
         case .issuer: _ = try text(1...256)

@@ -39,7 +39,7 @@ package enum ClaimFault: Error {
 /// A reader of claims: of CBOR, with the faults of claims.
 struct ClaimReader: ~Copyable, ~Escapable {
     private var reader: CBORReader
-    /// The bytes that the places of strings are in.
+    /// The bytes to which the ranges of strings refer.
     let source: Span<UInt8>
 
     @_lifetime(copy bytes)
@@ -51,7 +51,7 @@ struct ClaimReader: ~Copyable, ~Escapable {
     private var composites = (depth: 0, sets: 0)
     /// True if a set in a composite has a claim that is not evaluated here.
     var hasUnsupportedSet = false
-    /// The places of the patterns, and their number.
+    /// The ranges of the patterns, and their number.
     private(set) var patterns: (ranges: [4 of Range<Int>], count: Int) = (.init(repeating: 0..<0), 0)
 
     /// The position of the next item.
@@ -71,7 +71,7 @@ struct ClaimReader: ~Copyable, ~Escapable {
         do throws(CBORFault) { try reader.skip() } catch { throw ClaimFault(error) }
     }
 
-    /// Reads what belongs to a head that ``next()`` returned.
+    /// Skips the content of a head that ``next()`` returned.
     mutating func skip(contentsOf head: CBORHead) throws(ClaimFault) {
         do throws(CBORFault) { try reader.skip(contentsOf: head) } catch { throw ClaimFault(error) }
     }
@@ -103,7 +103,7 @@ struct ClaimReader: ~Copyable, ~Escapable {
         guard composites.sets <= 64 else { throw .tooLarge }
     }
 
-    /// Keeps the place of a pattern.
+    /// Records the range of a pattern.
     mutating func addPattern(_ range: Range<Int>) throws(ClaimFault) {
         guard patterns.count < 4, range.count <= Pattern.maximumSize else { throw .tooLarge }
         patterns.ranges[patterns.count] = range
@@ -120,13 +120,13 @@ struct ClaimReader: ~Copyable, ~Escapable {
 
     // MARK: Types
 
-    /// Reads a text of `length` bytes. Returns its place.
+    /// Reads a text of `length` bytes. Returns its range.
     mutating func text(_ length: ClosedRange<Int>) throws(ClaimFault) -> Range<Int> {
         guard case .text(let range) = try next(), length ~= range.count else { throw .malformed }
         return range
     }
 
-    /// Reads a byte string of `length` bytes. Returns its place.
+    /// Reads a byte string of `length` bytes. Returns its range.
     mutating func bytes(_ length: ClosedRange<Int>) throws(ClaimFault) -> Range<Int> {
         guard case .bytes(let range) = try next(), length ~= range.count else { throw .malformed }
         return range

@@ -7,7 +7,7 @@ internal import Encodings
 // Sets of claims within claims: `or`, `nor`, `and` and `crit` of the composite claims' draft.
 
 extension ClaimSet {
-    /// The claims that are evaluated in a set of a composite: those of a token, and those that its envelope is checked by.
+    /// The claims that are evaluated in a set of a composite: those of a token, and those for checks of its envelope.
     private static let nested: [CATClaim] = [
         .issuer, .version, .audience, .expiration, .notBefore, .methods, .uri, .networks, .headers, .alpn, .clientKey,
         .geohash, .countries, .coordinates, .and, .or, .nor, .critical,
@@ -58,7 +58,7 @@ extension ClaimSet {
         return nil
     }
 
-    /// Returns the refusal because this set holds, and must not: by the code of its first restriction.
+    /// Returns the refusal because this set holds although it must not, with the code of its first restriction.
     private func exclusion(_ context: borrowing CATContext) -> GrantRefusal {
         for claim in Self.nested where self[claim] != nil {
             return refusal(claim.mismatch, by: claim, in: context)

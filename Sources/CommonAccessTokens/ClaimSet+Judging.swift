@@ -5,7 +5,7 @@ package import EdgeTokens
 internal import Encodings
 internal import RequestTargets
 
-/// The claims of a token beside its facts: all that is the same on every call.
+/// The inputs of an evaluation besides the facts of the request: payload, patterns, settings and time.
 package struct CATContext: ~Copyable, ~Escapable {
     package let payload: Span<UInt8>
     package let patterns: [LocatedPattern]
@@ -34,7 +34,7 @@ package struct CATContext: ~Copyable, ~Escapable {
     /// The own names, and the means of the caller.
     package var policy: CATPolicy { settings.policy }
 
-    /// Returns true if the pattern at `place` is found in `text`.
+    /// Returns true if the pattern at this range is found in `text`.
     package func isFound(at range: Range<Int>, in text: Span<UInt8>) -> Bool {
         for located in patterns where located.start == range.lowerBound { return located.pattern.isFound(in: text) }
         return false
@@ -60,7 +60,7 @@ extension ClaimSet {
 
     /// Evaluates the token for a request.
     ///
-    /// - Parameter token: The token as shown.
+    /// - Parameter token: The token as presented.
     package func verdict(
         in context: borrowing CATContext,
         presentedAs token: Span<UInt8>,

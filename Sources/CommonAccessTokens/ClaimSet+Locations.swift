@@ -5,7 +5,7 @@ internal import EdgeTokens
 internal import Encodings
 internal import RequestTargets
 
-// Restrictions to networks and places of the client.
+// Restrictions to networks and locations of the client.
 
 extension ClaimSet {
     func networkRefusal(

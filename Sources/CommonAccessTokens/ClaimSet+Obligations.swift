@@ -75,7 +75,7 @@ extension ClaimSet {
         return SHA256.fingerprint(message)
     }
 
-    /// True if the request may get a renewed token: it is in the window, of a method that reads, and the session goes on.
+    /// True if the request may get a renewed token: it is in the window, its method reads, and the session continues.
     private func isRenewalDue(in context: borrowing CATContext, for facts: RequestFacts) -> Bool {
         guard case .valid(let times) = renewal, let expires, context.now >= times.start(end: expires) else {
             return false

@@ -7,12 +7,12 @@ internal import Encodings
 internal import RequestTargets
 
 extension ClaimSet {
-    /// Returns the refusal because the request lacks the proof of possession that `cnf` demands, or `nil` if it has it.
+    /// Returns the refusal if the request lacks the proof of possession that `cnf` demands; `nil` if it has the proof.
     ///
     /// - Parameters:
-    ///   - place: The place of `cnf`.
-    ///   - token: The token as shown.
-    ///   - obligations: Gets the use of the proof, if each is good for one.
+    ///   - place: The range of `cnf`.
+    ///   - token: The token as presented.
+    ///   - obligations: Receives the use of the proof, if each proof is valid for one use only.
     func proofRefusal(
         in context: borrowing CATContext,
         at range: Range<Int>,
@@ -51,7 +51,7 @@ extension ClaimSet {
         return context.payload.extracting(walker.string()).hasSameBytes(as: thumbprint.span)
     }
 
-    /// The settings of `catdpop`: the window in seconds, and whether each proof is good for one use.
+    /// The settings of `catdpop`: the window in seconds, and whether each proof is valid for one use only.
     private func possession(_ context: borrowing CATContext) -> (window: Int64, isOnce: Bool) {
         var settings: (window: Int64, isOnce: Bool) = (300, false)
         guard let range = self[.possession] else { return settings }

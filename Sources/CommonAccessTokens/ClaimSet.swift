@@ -4,7 +4,8 @@
 package import EdgeTokens
 internal import Encodings
 
-/// The claims of a payload, as places in its bytes: read once, with types and limits checked, and evaluated on every call.
+/// The claims of a payload, as ranges of its bytes. They are read once, with checks of types and limits, and evaluated
+/// on every call.
 package struct ClaimSet {
     /// The time from which on the token is expired, in milliseconds.
     package private(set) var expires: Int64?
@@ -53,7 +54,7 @@ package struct ClaimSet {
         package var hasPrivateClaims = true
         /// True within a composite.
         var isNested = false
-        /// The place of the reader's first byte in the payload.
+        /// The position of the reader's first byte in the payload.
         package var base = 0
 
         /// Returns the claim with a label, or `nil` if it has no meaning in these tokens.
@@ -64,7 +65,7 @@ package struct ClaimSet {
         }
     }
 
-    /// Returns the place of a claim's value in the payload, or `nil` if the claim is absent.
+    /// Returns the range of a claim's value in the payload, or `nil` if the claim is absent.
     subscript(claim: CATClaim) -> Range<Int>? {
         let extent = extents[claim.rawValue]
         return extent.end == 0 ? nil : Int(extent.start)..<Int(extent.end)
@@ -101,7 +102,7 @@ package struct ClaimSet {
 
     private init() {}
 
-    /// Returns true if the value of a claim, which is well-formed, is not evaluated here.
+    /// Returns true if the value of a well-formed claim is not evaluated here.
     package static func isUnsupported(_ claim: CATClaim, value: Span<UInt8>, options: Options) -> Bool {
         var set = ClaimSet()
         var reader = ClaimReader(value)
@@ -172,7 +173,8 @@ package struct ClaimSet {
         }
     }
 
-    /// Reads `catr`. A malformed one is kept as such: the issuer's profile says if the token is refused or not renewed.
+    /// Reads `catr`. A malformed one is recorded as malformed: the issuer's profile determines if the token is refused
+    /// or not renewed.
     private mutating func readRenewal(from reader: inout ClaimReader) throws(ClaimFault) {
         let head = try reader.next()
         guard case .map(let count) = head else {

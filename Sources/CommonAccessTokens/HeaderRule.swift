@@ -25,7 +25,7 @@ enum HeaderRule {
         "x-envoy-external-address",
     ]
 
-    /// Returns the value of a field that occurs in lines: joined, and without blanks around it.
+    /// Returns the value of a field with several lines: joined, and without blanks around it.
     static func value(_ lines: [Substring]) -> Substring {
         let value = lines.count == 1 ? lines[0] : lines.joined(separator: ", ")[...]
         let bytes = value.utf8
@@ -35,7 +35,7 @@ enum HeaderRule {
 }
 
 extension CATClaims.HeaderFieldRule {
-    /// The longest value that is written into a token as it is. A longer one is compared by its digest.
+    /// The longest value that is written into a token unchanged. A longer one is compared by its digest.
     private static let longestValue = 256
 
     /// True if tokens can restrict fields with this name.

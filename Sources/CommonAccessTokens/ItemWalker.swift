@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A walker over CBOR that was read before, with types and limits checked: it repeats none of the checks.
+/// A walker over CBOR that was read before, with types and limits checked. It repeats none of the checks.
 ///
-/// Claims are evaluated on every call, and reading them strictly takes longer than comparing them. A claim whose type was not
-/// checked would be misread or trap, but never be read beyond its bytes.
+/// Claims are evaluated on every call, and strict reading is slower than comparison. A claim with an unchecked type
+/// would be misread or trap, but never be read beyond its bytes.
 struct ItemWalker: ~Copyable, ~Escapable {
     let bytes: Span<UInt8>
     private var position: Int
 
-    /// Creates a walker over the item at a place.
+    /// Creates a walker over the item at a position.
     @_lifetime(copy bytes)
     init(_ bytes: Span<UInt8>, at range: Range<Int>) {
         self.bytes = bytes.extracting(..<range.upperBound)
@@ -46,18 +46,18 @@ struct ItemWalker: ~Copyable, ~Escapable {
         return kind == .negative ? -1 - Int64(truncatingIfNeeded: value) : Int64(truncatingIfNeeded: value)
     }
 
-    /// Reads a string. Returns its place.
+    /// Reads a string. Returns its range.
     mutating func string() -> Range<Int> {
         string(length: Int(truncatingIfNeeded: head().value))
     }
 
-    /// Reads the bytes of a string whose head was read. Returns their place.
+    /// Reads the bytes of a string whose head was read. Returns their range.
     mutating func string(length: Int) -> Range<Int> {
         position &+= length
         return position - length..<position
     }
 
-    /// Reads a text, or an array of texts. Returns the place of the text or of the first one.
+    /// Reads a text, or an array of texts. Returns the range of the text or of the first one.
     mutating func firstText() -> Range<Int> {
         let start = position
         let (kind, count) = head()

@@ -8,7 +8,7 @@ internal import RequestTargets
 
 /// A proof that the client has a key: a JWT that it signed for one request, in the header field `DPoP`.
 ///
-/// Its signature is valid. Who the key belongs to, and what the request is, is still to be compared.
+/// Its signature is valid. The owner of the key and the request must still be compared.
 ///
 /// Source: RFC 9449 §4.
 struct PossessionProof {
@@ -31,7 +31,8 @@ struct PossessionProof {
     static let maximumSize = 4096
     private static let limits = JSONLimits(depth: 4, members: 32, elements: 16)
 
-    /// Reads a proof and checks its signature; `nil` if it is malformed, or another algorithm's, or not by its own key.
+    /// Reads a proof and checks its signature. `nil` if it is malformed, has another algorithm, or is not signed by its
+    /// own key.
     init?(_ text: Substring, algorithms: Set<CATPolicy.ProofAlgorithm>) {
         let bytes = text.utf8.span
         guard bytes.count <= Self.maximumSize, let first = bytes.firstIndex(of: UInt8(ascii: "."), from: 0),
@@ -91,7 +92,7 @@ private struct ProofKey {
 
     private static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
-    /// Reads a public key; `nil` if it is private, or none for the algorithm.
+    /// Reads a public key; `nil` if it is private, or not usable with the algorithm.
     init?(_ jwk: JSON, algorithm: CATPolicy.ProofAlgorithm) {
         guard Self.privateMembers.allSatisfy({ jwk[$0] == nil }) else { return nil }
         func number(_ name: String) -> [UInt8]? {

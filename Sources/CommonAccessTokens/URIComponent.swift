@@ -33,11 +33,12 @@ extension RequestURI {
     package enum Match: Hashable, Sendable {
         case holds
         case fails
-        /// The edge does not say what the comparison needs.
+        /// The edge does not report a fact that the comparison needs.
         case unknown(RequestFact)
     }
 
-    /// Compares a component with `operand`, a value as written in a token, which says if a separator belongs to the component.
+    /// Compares a component with `operand`, a value as written in a token. The operand determines if a separator
+    /// belongs to the component.
     package func match(
         _ component: URIComponent,
         operand: Span<UInt8>,

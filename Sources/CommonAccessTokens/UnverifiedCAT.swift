@@ -5,20 +5,20 @@ public import EdgeTokens
 internal import Encodings
 public import Keys
 
-/// The content of a Common Access Token that nobody verified, and that anybody can have written: for diagnosis alone.
+/// The content of an unverified Common Access Token, which anybody can have written: only for diagnosis.
 public struct UnverifiedCAT: Sendable {
     /// The issuer that the token names; `nil` if it names none, or its claims cannot be read.
     public let issuer: String?
     /// The key identifier in the token's header; `nil` if there is none.
     public let keyID: KeyID?
-    /// The algorithm in the token's header; `nil` if there is none that is known.
+    /// The algorithm in the token's header; `nil` for none or an unknown one.
     public let algorithm: KeyAlgorithm?
 
     private let payload: [UInt8]
 
     /// Reads a token without its key.
     ///
-    /// - Parameter token: The token as shown, at most ``CATVerifier/maximumSize`` characters.
+    /// - Parameter token: The token as presented, at most ``CATVerifier/maximumSize`` characters.
     /// - Throws: ``UnverifiedTokenError`` if the token is too large, or no envelope.
     public init(_ token: Span<UInt8>) throws(UnverifiedTokenError) {
         var buffer = [UInt8](repeating: 0, count: COSEText.bufferSize)
@@ -57,10 +57,10 @@ public struct UnverifiedCAT: Sendable {
         return nil
     }
 
-    /// Says of each claim what would become of it if the token were authentic.
+    /// Reports for each claim its result if the token were authentic.
     ///
     /// - Parameters:
-    ///   - token: The token as shown.
+    ///   - token: The token as presented.
     ///   - facts: The facts of the request.
     ///   - policy: The own names, and the means of the caller.
     ///   - now: The time of receipt.

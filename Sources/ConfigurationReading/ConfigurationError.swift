@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A place in a configuration: the file, the line and the name of the key.
+/// A location in a configuration: the file, the line and the name of the key.
 public struct ConfigurationLocation: Hashable, Sendable {
     /// The file.
     public let file: String
@@ -22,7 +22,7 @@ public struct ConfigurationLocation: Hashable, Sendable {
 
 /// A problem in a configuration.
 public struct ConfigurationProblem: Hashable, Sendable {
-    /// The place of the problem.
+    /// The location of the problem.
     public let location: ConfigurationLocation
     /// The problem and its remedy.
     public let message: String

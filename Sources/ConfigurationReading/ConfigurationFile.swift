@@ -24,7 +24,7 @@ package struct ConfigurationFile: Sendable {
     /// The base folder of relative paths.
     private var folder: FilePath { FilePath(path).removingLastComponent() }
 
-    /// Returns the place of `key` without line and column.
+    /// Returns the location of `key` without line and column.
     package func location(_ key: String) -> ConfigurationLocation { location(of: nil, key: key) }
 
     /// Resolves a path in the file, relative to the file's folder.

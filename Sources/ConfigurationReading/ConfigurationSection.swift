@@ -8,7 +8,7 @@ internal import Yams
 /// A strict reader of a mapping in a configuration file: a key that is never read is a problem.
 ///
 /// An invalid value is recorded as a problem and replaced by its default, so that reading goes on and finds further
-/// problems. The effective configuration, including defaults, is kept for display, without secrets.
+/// problems. The effective configuration, including defaults, is stored for display, without secrets.
 package final class ConfigurationSection {
     package let file: ConfigurationFile
     private let path: String
@@ -47,10 +47,10 @@ package final class ConfigurationSection {
     /// The effective configuration, including defaults.
     package var effective: JSON { .object(inForce) }
 
-    /// The place of this section.
+    /// The location of this section.
     package var location: ConfigurationLocation { file.location(of: node, key: path) }
 
-    /// Returns the place of the value of `key`, or of the section if it has none.
+    /// Returns the location of the value of `key`, or of the section if it has none.
     package func location(_ key: String) -> ConfigurationLocation {
         file.location(of: value(key) ?? node, key: keyPath(key))
     }
@@ -165,7 +165,7 @@ package final class ConfigurationSection {
 
     /// Returns the value that `parse` makes of a text. An error of `parse` becomes a problem.
     ///
-    /// - Parameter isSecret: True if the text must not be shown.
+    /// - Parameter isSecret: True if the text must not be printed.
     package func parsed<Value>(
         _ key: String,
         default fallback: Value,

@@ -93,7 +93,7 @@ private final class CipherContext {
             OpenSSLError.forget()
             return nil
         }
-        defer { unsafe EVP_CIPHER_free(cipher) }  // The context keeps its own reference.
+        defer { unsafe EVP_CIPHER_free(cipher) }  // The context holds its own reference.
         guard let context = unsafe EVP_CIPHER_CTX_new() else { return nil }
         unsafe self.context = context
         unsafe EVP_CIPHER_CTX_set_flags(context, EVP_CIPHER_CTX_FLAG_WRAP_ALLOW)

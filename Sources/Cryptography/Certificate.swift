@@ -42,11 +42,11 @@ package final class Certificate {
     /// True if the certificate may sign certificates (basic constraints, or self-signed of version 1).
     package var isAuthority: Bool { unsafe X509_check_ca(certificate) > 0 }
 
-    /// Returns the period in which a chain of certificates that leads from this one to one of `anchors` is valid, this certificate
-    /// and the anchor included; `nil` if its certificates are never valid together.
+    /// Returns the period in which a chain from this certificate to one of `anchors` is valid, with both ends. `nil` if
+    /// its certificates are never valid together.
     ///
     /// - Parameter now: The time at which the chain is valid if any chain is.
-    /// - Throws: OpenSSL's explanation, if there is no chain whatever the time.
+    /// - Throws: OpenSSL's explanation, if there is no chain at any time.
     package func chainValidity(
         anchors: [Certificate],
         intermediates: [Certificate],

@@ -3,7 +3,7 @@
 
 internal import Platform
 
-/// The slots of the kept OpenSSL contexts of keys: a thread holds one while it computes.
+/// The slots of the cached OpenSSL contexts of keys: a thread holds one while it computes.
 ///
 /// All keys share them, and have one context for each slot that was used with them.
 enum ContextSlots {
@@ -17,7 +17,7 @@ enum ContextSlots {
     }
 }
 
-/// The place of an object that is made when it is first needed, for the holder of one slot.
+/// The storage of an object that is made on first use, for the holder of one slot.
 final class KeptContext<Context: AnyObject>: @unchecked Sendable {  // Used only by the holder of its slot.
     private var context: Context?
 
@@ -29,6 +29,6 @@ final class KeptContext<Context: AnyObject>: @unchecked Sendable {  // Used only
         return made
     }
 
-    /// Returns a place for each slot.
+    /// Returns a storage for each slot.
     static func forEachSlot() -> [KeptContext] { (0..<ContextSlots.pool.count).map { _ in KeptContext() } }
 }

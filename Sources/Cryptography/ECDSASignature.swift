@@ -92,7 +92,7 @@ package enum ECDSASignature {
         return position == der.count ? raw : nil
     }
 
-    /// Returns `raw` with the lower of s and n − s. Both are valid, and some verifiers take only the lower one.
+    /// Returns `raw` with the lower of s and n − s. Both are valid, and some verifiers accept only the lower one.
     static func lowered(_ raw: [UInt8], on curve: EllipticCurve) -> [UInt8] {
         let order = order(curve)
         let s = Array(raw[curve.size...])

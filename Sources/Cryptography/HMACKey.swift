@@ -3,7 +3,7 @@
 
 internal import COpenSSL
 
-/// A secret key for HMAC (RFC 2104), with a kept context for each slot.
+/// A secret key for HMAC (RFC 2104), with a cached context for each slot.
 @safe
 package final class HMACKey: @unchecked Sendable {
     // Unchecked: the template is only read after creation, to copy it.
@@ -13,12 +13,12 @@ package final class HMACKey: @unchecked Sendable {
     /// The function of the hash.
     package let function: MessageDigest
 
-    /// Creates a key of any length. OpenSSL keeps the only copy of it. Throws if OpenSSL fails.
+    /// Creates a key of any length. OpenSSL holds the only copy of it. Throws if OpenSSL fails.
     package init(_ secret: [UInt8], function: MessageDigest) throws(OpenSSLError) {
         guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else { throw .drained() }
-        defer { unsafe EVP_MAC_free(algorithm) }  // The context keeps its own reference.
+        defer { unsafe EVP_MAC_free(algorithm) }  // The context holds its own reference.
         guard let context = unsafe EVP_MAC_CTX_new(algorithm) else { throw .drained() }
-        // OpenSSL takes a key without an address for none at all.
+        // OpenSSL reads a key without an address as no key at all.
         let isDone = unsafe (secret.isEmpty ? [0] : secret).withUnsafeBufferPointer { key in
             unsafe copenssl_hmac_init(context, function.name, key.baseAddress, secret.count) == 1
         }
@@ -70,7 +70,7 @@ package final class HMACKey: @unchecked Sendable {
 
 /// The owner of an HMAC context (`EVP_MAC_CTX`) with its key, for one thread at a time.
 ///
-/// To start it again without the key takes a fifth of the time of OpenSSL's one-shot function.
+/// A restart without the key needs a fifth of the time of OpenSSL's one-shot function.
 @safe
 private final class HMACContext {
     private let context: OpaquePointer  // <EVP_MAC_CTX>

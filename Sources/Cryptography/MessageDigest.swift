@@ -68,7 +68,7 @@ package enum MessageDigest: Int, Sendable, CaseIterable {
 @unsafe
 func makeDigestContext(_ name: String) -> OpaquePointer? {
     guard let algorithm = unsafe EVP_MD_fetch(nil, name, nil) else { return nil }
-    defer { unsafe EVP_MD_free(algorithm) }  // The context keeps its own reference.
+    defer { unsafe EVP_MD_free(algorithm) }  // The context holds its own reference.
     guard let context = unsafe EVP_MD_CTX_new() else { return nil }
     guard unsafe EVP_DigestInit_ex2(context, algorithm, nil) == 1 else {
         unsafe EVP_MD_CTX_free(context)

@@ -22,7 +22,7 @@ package final class PrivateKey: @unchecked Sendable {
         case rsa([[UInt8]])
     }
 
-    /// Takes ownership of a key, and frees it on failure too.
+    /// Assumes ownership of a key, and frees it on failure too.
     @unsafe
     private init(owning pointer: OpaquePointer) throws(KeyMaterialFault) {
         let guardian = unsafe KeyGuardian(pointer)

@@ -28,7 +28,7 @@ package final class PublicKey: @unchecked Sendable {
     /// The sizes of RSA keys that are accepted, in bits.
     package static let rsaBits = 2048...8192
 
-    /// Takes ownership of a key, and frees it on failure too.
+    /// Assumes ownership of a key, and frees it on failure too.
     @unsafe
     init(owning pointer: OpaquePointer) throws(KeyMaterialFault) {
         let guardian = unsafe KeyGuardian(pointer)

@@ -16,7 +16,7 @@ package enum RSAPadding: Sendable {
 extension RSAPadding {
     fileprivate var number: Int32 { self == .pkcs1 ? RSA_PKCS1_PADDING : RSA_PKCS1_OAEP_PADDING }
 
-    /// The smallest number of bytes that the padding takes in a block.
+    /// The smallest number of padding bytes in a block.
     fileprivate var overhead: Int { self == .pkcs1 ? 11 : 42 }
 }
 

@@ -20,7 +20,7 @@ package struct RSAPublicKey: ~Copyable, @unchecked Sendable {  // Read only afte
     /// The smallest public exponent that is accepted (FIPS 186-5 §5.1). Real keys have exactly this one.
     package static let minimumExponent = 65_537
 
-    /// Takes ownership of a key, and frees it on failure too.
+    /// Assumes ownership of a key, and frees it on failure too.
     @unsafe
     package init(owning pointer: OpaquePointer, minimumBits: Int) throws(KeyFault) {
         let guardian = unsafe KeyGuardian(pointer)
@@ -81,7 +81,7 @@ package struct KeyGuardian: ~Copyable {
     @unsafe
     package consuming func release() -> OpaquePointer {
         let key = unsafe key.take()
-        // The initialiser sets the key. Only this function takes it, and it consumes the guardian.
+        // The initialiser sets the key. Only this function removes it, and it consumes the guardian.
         guard let key = unsafe key else { preconditionFailure("the key was released before") }
         return unsafe key
     }

@@ -44,7 +44,7 @@ package enum EllipticCurve: String, Sendable, CaseIterable {
     }
 }
 
-/// The type of an asymmetric key, with what decides its schemes.
+/// The type of an asymmetric key, with the facts that determine its schemes.
 package enum KeyType: Equatable, Sendable {
     case ellipticCurve(EllipticCurve)
     case ed25519
@@ -65,7 +65,7 @@ package enum SignatureScheme: Sendable, CaseIterable {
     /// RSASSA-PKCS1-v1_5 with SHA-1, which is weak: only for vendors' formats.
     case rs1
 
-    /// The function that the message is hashed with, or `nil` if the scheme takes the message itself.
+    /// The hash function of the message, or `nil` if the scheme signs the message itself.
     var function: MessageDigest? {
         switch self {
         case .rs256, .ps256, .es256: .sha256

@@ -4,7 +4,7 @@
 internal import COpenSSL
 internal import Encodings
 
-/// A public key that verifies signatures of one scheme, with a kept context for each slot.
+/// A public key that verifies signatures of one scheme, with a cached context for each slot.
 package final class SignatureVerifier: Sendable {
     /// The key.
     package let key: PublicKey
@@ -72,7 +72,7 @@ private final class DigestVerificationContext: VerificationContext {
     }
 }
 
-/// A context for Ed25519 (`EVP_MD_CTX`), which takes the whole message at once.
+/// A context for Ed25519 (`EVP_MD_CTX`), which processes the whole message at once.
 @safe
 private final class MessageVerificationContext: VerificationContext {
     private let key: OpaquePointer  // <EVP_PKEY>

@@ -11,12 +11,12 @@ internal import COpenSSL
 package final class VerificationKeyContext {
     private let context: OpaquePointer  // <EVP_PKEY_CTX>
 
-    /// Takes ownership of a key, and frees it on failure too.
+    /// Assumes ownership of a key, and frees it on failure too.
     ///
     /// - Parameter scheme: A scheme with a function of its own, so not Ed25519.
     @unsafe
     package init(owning key: OpaquePointer, _ scheme: SignatureScheme) throws(OpenSSLError) {
-        defer { unsafe EVP_PKEY_free(key) }  // The context keeps its own reference.
+        defer { unsafe EVP_PKEY_free(key) }  // The context holds its own reference.
         guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { throw .drained() }
         guard unsafe EVP_PKEY_verify_init(context) == 1, unsafe scheme.prepare(context) else {
             unsafe EVP_PKEY_CTX_free(context)
@@ -36,7 +36,7 @@ package final class VerificationKeyContext {
         }
     }
 
-    /// True if `signature`, in the form that OpenSSL takes, is the signature over `digest`.
+    /// True if `signature`, in the form that OpenSSL accepts, is the signature over `digest`.
     @unsafe
     func verify(_ signature: Span<UInt8>, over digest: UnsafeBufferPointer<UInt8>) -> Bool {
         let result = unsafe signature.withUnsafeBufferPointer { signature in

@@ -25,8 +25,8 @@ package struct AnswerReuse: Sendable {
         case folder
     }
 
-    /// Works out how long the answer to a request holds for the same target; `nil` if it holds for this request only: it consumed
-    /// a token, issued a grant, refused, or depends on the client.
+    /// Determines how long the answer to a request is valid for the same target. `nil` if it is valid for this request
+    /// only: it consumed a token, issued a grant, refused, or depends on the client.
     ///
     /// - Parameters:
     ///   - decision: The decision.
@@ -83,7 +83,7 @@ package struct AnswerReuse: Sendable {
     /// - Parameters:
     ///   - decision: The decision.
     ///   - request: The request that was decided.
-    ///   - context: What was found out about it.
+    ///   - context: The facts that are known about it.
     ///   - isOneEntry: True if the edge names one entry for all paths.
     ///   - gate: The gate that decided.
     package static func scope(
@@ -105,7 +105,7 @@ package struct AnswerReuse: Sendable {
 }
 
 extension Timestamp {
-    /// The next millisecond; this one if there is none.
+    /// The next millisecond; this one if there is no later one.
     fileprivate var next: Timestamp {
         millisecondsSince1970 < .max ? Timestamp(millisecondsSince1970: millisecondsSince1970 + 1) : self
     }

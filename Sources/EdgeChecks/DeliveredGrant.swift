@@ -5,8 +5,8 @@ internal import PlaybackGate
 
 /// A new grant, issued or renewed, that an answer delivers to the client through the edge.
 ///
-/// The names of its header fields are constants: neither a token nor a configuration can name one. This is a class, so that an
-/// answer without a grant has no more than a reference.
+/// The names of its header fields are constants: neither a token nor a configuration can name one. This is a class, so
+/// that an answer without a grant stores only a reference.
 package final class DeliveredGrant: Sendable {
     /// The response header fields that players read a token from, beside the cookie.
     package struct PlayerHeaders: OptionSet, Sendable {
@@ -20,7 +20,7 @@ package final class DeliveredGrant: Sendable {
         package static let older = PlayerHeaders(rawValue: 2)
     }
 
-    /// The fields of an answer that edges take a grant from. Each has up to 4 KiB, and edges have limits for a whole head.
+    /// The fields of an answer from which edges read a grant. Each has up to 4 KiB, because edges limit a whole head.
     package struct Fields: OptionSet, Sendable {
         package let rawValue: UInt8
 
@@ -28,7 +28,7 @@ package final class DeliveredGrant: Sendable {
 
         /// `Set-Cookie`, which some edges pass on as it is.
         package static let cookie = Fields(rawValue: 1)
-        /// `X-Playgate-Set-Cookie`, the same for edges that see one cookie alone, or hand it over by themselves.
+        /// `X-Playgate-Set-Cookie`, the same for edges that see only one cookie, or set it by themselves.
         package static let namedCookie = Fields(rawValue: 2)
         /// `X-Playgate-Grant`, for edges that check grants themselves.
         package static let token = Fields(rawValue: 4)
@@ -48,7 +48,7 @@ package final class DeliveredGrant: Sendable {
     package let headers: PlayerHeaders
     /// The fields of answers that the edge uses.
     package let fields: Fields
-    /// The value of `Location` of a redirect to the same target with the token; `nil` if the answer is none.
+    /// The value of `Location` of a redirect to the same target with the token; `nil` if the answer is no redirect.
     package let location: String?
 
     /// Creates a grant to deliver; `nil` if its token or cookie cannot be in a header field as it is.
@@ -58,8 +58,8 @@ package final class DeliveredGrant: Sendable {
     ///   - cookie: The whole value of `Set-Cookie`; `nil` if the grant is not delivered as a cookie.
     ///   - headers: The response header fields that contain the token.
     ///   - fields: Those that the edge uses.
-    ///   - location: The target of the request with the token in its query, for a redirect. One that is too large, or cannot be in
-    ///     a header field as it is, is left out, and the request is answered without a redirect.
+    ///   - location: The target of the request with the token in its query, for a redirect. It is left out if it is too
+    ///     large or no valid header field. The request is then answered without a redirect.
     package init?(
         token: String,
         cookie: String?,

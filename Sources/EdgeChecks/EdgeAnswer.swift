@@ -6,7 +6,7 @@ package import PlaybackGate
 
 /// The answer to a check, as data: each adapter prints it in its own protocol, and none decides anything.
 ///
-/// It always says the same of a decision, so that a client's own fields do not survive if an edge copies the gate's.
+/// It always has the same fields, so that a client's own fields do not survive if an edge copies the gate's.
 package struct EdgeAnswer: Sendable {
     /// The decision.
     package let decision: Decision
@@ -39,7 +39,7 @@ package struct EdgeAnswer: Sendable {
             self.tokenHeaders = tokenHeaders
         }
 
-        /// The answer is for this request alone.
+        /// The answer is valid for this request only.
         package static let none = Keeping(seconds: 0, varying: "", tokenHeaders: "")
     }
 

@@ -59,7 +59,7 @@ package protocol EdgeReport: ClientFacts {
 package enum EdgeOrigin: Sendable {
     /// The authority is that of the request.
     case own(scheme: RequestURI.Scheme?)
-    /// The edge reports both in another place.
+    /// The edge reports both separately.
     case other(scheme: RequestURI.Scheme?, authority: URIAuthority?)
 }
 

@@ -39,7 +39,7 @@ package struct EdgeChecker {
     ///   - now: The time of receipt.
     ///   - mediaToken: Finds the media token. An entry may have token sources of its own.
     ///   - report: Makes the report of the request's grants and facts.
-    ///   - context: Receives what was found out about the request.
+    ///   - context: Receives the facts that are found about the request.
     /// - Returns: The decision, or the pending use of a token or grant.
     package func check(
         _ request: borrowing EdgeCheckRequest,
@@ -97,7 +97,7 @@ package struct EdgeChecker {
 
 /// The findings about a request besides the decision: its grants, its path and the sources of its token.
 package struct EdgeCheckContext: Sendable {
-    /// The grants that the request presents, for an entry that takes them; `nil` for none.
+    /// The grants that the request presents, for an entry that accepts them; `nil` for none.
     package fileprivate(set) var grants: PresentedGrants?
     /// The path in canonical form; `nil` if it has none.
     fileprivate(set) var path: MediaPath?

@@ -6,18 +6,18 @@ package import MediaResources
 package import PlaybackGate
 internal import Synchronization
 
-/// The settings of a location of an edge, which say what the requests there are for.
+/// The settings of a location of an edge, which determine the media of its requests.
 ///
 /// The required resource comes from the edge's configuration, never from a request.
 package final class EdgeLocation: Sendable {
-    /// The rule that decides in place of the path.
+    /// The rule that decides instead of the path.
     private let subject: Subject
     /// The name of the only profile whose grants are accepted; `nil` for those of the entry.
     private let profile: String?
-    /// The entry by the policy of a gate. A revocation makes no other one.
+    /// The entry by the policy of a gate. It is not made again after a revocation.
     private let made = Mutex<(gate: Gate, match: Catalogue.Finding)?>(nil)
 
-    /// The rule that decides in place of the path.
+    /// The rule that decides instead of the path.
     package enum Subject: Sendable {
         /// The path.
         case path
@@ -44,7 +44,7 @@ package final class EdgeLocation: Sendable {
         }
     }
 
-    /// True if all requests have one entry, whatever their path.
+    /// True if all requests have one entry, for any path.
     var isOneEntry: Bool { if case .path = subject { false } else { true } }
 
     /// Returns the match of a request in this location.
@@ -86,7 +86,7 @@ package final class EdgeLocation: Sendable {
 }
 
 extension Catalogue.Entry {
-    /// The entry with the grants of one of its profiles alone; with none if it has no such profile.
+    /// The entry with the grants of only one of its profiles; with none if it has no such profile.
     fileprivate func accepting(_ name: String) -> Self {
         guard var terms = grants else { return self }
         terms.profiles = terms.profiles.filter { $0.name.hasSameBytes(as: name) }

@@ -10,7 +10,7 @@ package struct EmbeddedCheck: Sendable {
     package let outcome: Outcome
     /// The number of the bundle.
     package let generation: UInt64
-    /// The last time at which the answer holds for the requests of ``scope``; `nil` for this one only.
+    /// The last time at which the answer is valid for the requests of ``scope``; `nil` for this request only.
     package let goodUntil: Timestamp?
     /// The requests for which the answer holds.
     package let scope: AnswerReuse.Scope
@@ -39,7 +39,7 @@ package struct EmbeddedCheck: Sendable {
         case ask(Reason)
     }
 
-    /// The reason why the service must be asked.
+    /// The reason why the service must be called.
     package enum Reason: Int, CaseIterable, Sendable {
         /// A media token is to be consumed, or it is not known whether it is revoked.
         case use

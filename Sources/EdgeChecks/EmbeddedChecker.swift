@@ -8,7 +8,7 @@ package import Platform
 package import PlaybackGate
 internal import Synchronization
 
-/// A gate by a policy: it decides what needs no store, and tells what only the service can decide.
+/// A gate by a policy: it decides without a store, and reports requests that only the service can decide.
 ///
 /// The policy is replaced while checks are under way. Its locks do not survive a fork.
 package final class EmbeddedChecker: Sendable {
@@ -71,7 +71,7 @@ package final class EmbeddedChecker: Sendable {
             _ = adopt(Snapshot(policy: policy, gate: try policy.gate(rejections: rejections)))
             return
         }
-        // A revocation is never taken back, so the gate keeps those that it knows, with its caches.
+        // A revocation is never withdrawn, so the gate retains its known ones, with its caches.
         (present.gate.store as? PolicyStore)?.add(policy.revocations)
         _ = adopt(Snapshot(policy: policy, gate: present.gate))
     }
@@ -147,7 +147,8 @@ extension EmbeddedChecker.Snapshot {
         now.millisecondsSince1970 < freshUntil.load(ordering: .relaxed)
     }
 
-    /// Returns for how long and for which requests an answer holds: no longer than the bundle is recent. `nil` for this one only.
+    /// Returns the time and the requests for which an answer is valid, at most while the bundle is recent. `nil` for
+    /// this request only.
     fileprivate func reuse(
         of decision: Decision,
         request: borrowing EdgeCheckRequest,

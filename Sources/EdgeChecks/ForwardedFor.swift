@@ -5,8 +5,8 @@ internal import EdgeTokens
 internal import Encodings
 package import RequestTargets
 
-/// The rule by which the client's address is chosen from `X-Forwarded-For`: addresses to which each proxy adds that of its peer,
-/// at the end. Those before the trusted ones are the client's word.
+/// The rule by which the client's address is chosen from `X-Forwarded-For`. Each proxy appends the address of its peer
+/// to this field. The addresses before the trusted ones are claims of the client.
 package enum ForwardedFor: Hashable, Sendable {
     /// The field has one address, that of the client.
     case oneAddress

@@ -43,7 +43,7 @@ package struct PresentedToken: Sendable {
 /// The grants that a request presents, in the order in which they are tried. Two different ones are no conflict: cookies of
 /// overlapping paths have one name.
 package struct PresentedGrantTokens: Sendable {
-    /// The first grant; `nil` if there is none. Most requests have one only, which needs no list.
+    /// The first grant; `nil` if there is none. Most requests have only one, which needs no list.
     package private(set) var first: Substring?
     /// The other grants.
     package private(set) var others: [Substring] = []
@@ -53,7 +53,7 @@ package struct PresentedGrantTokens: Sendable {
 
     /// Adds the value of a source: a grant, or several with commas between them.
     package mutating func add(_ value: Substring) {
-        // Most values are one grant, of which the search for a comma takes the most time.
+        // Most values are one grant. The search for a comma is its slowest step.
         guard value.utf8.span.firstIndex(of: UInt8(ascii: ","), from: 0) != nil else { return append(value) }
         for grant in value.listItems { append(grant) }
     }

@@ -5,7 +5,8 @@ internal import Encodings
 package import PlaybackGate
 package import RequestTargets
 
-/// A place in which a client may present its token. Its name tells the edge what to remove before it asks the origin.
+/// A location in which a client may present its token. Its name identifies the part that the edge must remove from a
+/// request to the origin.
 package enum TokenSource: Hashable, Sendable {
     /// A header field, and the scheme before the token if there is one (`Authorization: MediaToken ...`).
     case header(String, scheme: String?)
@@ -87,7 +88,7 @@ package final class TokenSources: Sendable {
     package let targetNames: ParsedTarget.TokenNames
     /// The client's header fields that may carry tokens, for `Vary`.
     package let tokenHeaders: String
-    /// The names of the header fields that may carry tokens, but for `Cookie`.
+    /// The names of the header fields that may carry tokens, except for `Cookie`.
     package let fieldNames: [String]
     /// True if tokens may be in `traceparent`, which otherwise decides nothing.
     package let areInTraceparent: Bool
@@ -113,7 +114,7 @@ package final class TokenSources: Sendable {
         areInTraceparent = fieldNames.contains("traceparent")
     }
 
-    /// Returns the same sources, of which one is tried before the others for grants if it is among them.
+    /// Returns the same sources, with one of them first for grants if it is among them.
     package func trying(first source: TokenSource) -> TokenSources {
         guard grants.contains(source) else { return self }
         let others = grants.filter { $0 != source }

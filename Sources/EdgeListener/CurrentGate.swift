@@ -11,7 +11,7 @@ internal import Synchronization
 
 /// The active gate, until a reload replaces it.
 ///
-/// A request takes the current snapshot once, at its start, and uses it to its end.
+/// A request reads the current snapshot once, at its start, and uses it to its end.
 package final class CurrentGate: Sendable {
     /// A gate and the configuration that it was made from.
     package final class Snapshot: Sendable {
@@ -22,7 +22,7 @@ package final class CurrentGate: Sendable {
         package let publishedKeys: PublishedKeys?
         /// The answers to checks that may be repeated; `nil` if neither grants nor tokens are cached.
         package let answers: EdgeAnswerCache?
-        /// The state of the files before this was made from them.
+        /// The state of the files before the gate was made from them.
         package let files: FileStamps
         package let loaded: Timestamp
         /// A number that is unique among the snapshots of this process.

@@ -7,7 +7,7 @@ internal import HTTPServer
 internal import NIOCore
 
 extension EdgeAnswer {
-    /// The header fields of the answer that say something of the check: those that an edge over HTTP gets too, in their order.
+    /// The header fields of the answer about the check, in their order. An edge over HTTP receives them too.
     package var fields: [(name: Substring, value: Substring)] {
         var buffer = ByteBuffer()
         let closing = HTTPCommonFields(date: HTTPDate(), closesConnection: false)

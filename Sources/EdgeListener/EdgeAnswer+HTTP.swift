@@ -13,10 +13,10 @@ internal import Platform
 package import PlaybackGate
 internal import Telemetry
 
-/// An answer as it is written to edges that ask by HTTP: without a body, and always with the same fields.
+/// An answer as it is written to edges that use HTTP: without a body, and always with the same fields.
 extension EdgeAnswer: HTTPAnswer {
     package var limit: Int {
-        // The fixed parts of an answer have about 600 bytes; an escaped byte takes three.
+        // The fixed parts of an answer have about 600 bytes; an escaped byte has three.
         let subject = decision.subject
         var texts = (subject.requestor?.utf8.count ?? 0) + (subject.resource?.text.utf8.count ?? 0)
         subject.token?.withMVPDID { texts += $0.count }
@@ -46,7 +46,7 @@ extension EdgeAnswer: HTTPAnswer {
         writer.write("\r\nX-Playgate-Trace: ")
     }
 
-    /// Writes what follows the number of the trace, up to the closing fields.
+    /// Writes the part after the number of the trace, up to the closing fields.
     private func writeEnd(into writer: inout ByteWriter) {
         writer.write("\r\n")
         if let session { writeSession(session, into: &writer) }
@@ -101,7 +101,7 @@ extension EdgeAnswer: HTTPAnswer {
     /// The status that the API would have for the decision.
     var statusOfCode: Int64 { decision.isAllowed ? 200 : Int64(decision.code?.status.code ?? 403) }
 
-    /// Writes the names of the places of the token.
+    /// Writes the names of the token's sources.
     func writeTokenSources(into writer: inout ByteWriter) {
         var isFirst = true
         forEachTokenSource { source in
@@ -113,7 +113,7 @@ extension EdgeAnswer: HTTPAnswer {
 }
 
 extension EdgeAnswer {
-    /// The head of the answer as it is written, but for the number of the trace and the closing fields.
+    /// The head of the answer as it is written, except for the number of the trace and the closing fields.
     package var written: EdgeAnswerCache.Written {
         let (start, end) = (bytes { $0.writeStart(into: &$1) }, bytes { $0.writeEnd(into: &$1) })
         return EdgeAnswerCache.Written(start: start, hasTrace: true, end: end)
@@ -127,7 +127,7 @@ extension EdgeAnswer {
     }
 }
 
-/// An answer that was given before, with the number of another trace.
+/// A repeated answer, with the number of another trace.
 package struct RepeatedEdgeAnswer: HTTPAnswer {
     package let answer: EdgeAnswerCache.Answer
     package let trace: TraceID

@@ -11,13 +11,14 @@ package import PlaybackGate
 internal import RequestTargets
 internal import Synchronization
 
-/// The answers to edges by which a grant or a media token opens a folder: a player that fetches one segment after another sends
-/// the same head, but for the name of the file and `traceparent`.
+/// The answers to edges by which a grant or a media token opens a folder. A player that fetches one segment after
+/// another sends the same head, except for the name of the file and `traceparent`.
 ///
-/// An answer is found if the rest of the head has the same bytes. It is kept only if it was decided by a media token within its life,
-/// or by a grant that says nothing about single files or single clients, for a folder of which the catalogue says nothing about single
-/// files either. It is good until the grant ends or is renewed, a revocation is recorded that may concern it, the token or its key
-/// expires, or the gate is replaced: each snapshot has a cache of its own.
+/// An answer is found if the rest of the head has the same bytes. It is cached if it was decided by a media token
+/// within its life. It is also cached if it was decided by a grant without restrictions to single files or single
+/// clients. In both cases the catalogue must have no entry for single files of the folder. It is valid until the grant
+/// ends or is renewed, a revocation is recorded that may concern it, or the token or its key expires. Each snapshot of
+/// the gate has a cache of its own.
 package final class EdgeAnswerCache: Sendable {
     private let table: TokenTable
     private let attempts = Atomic<Int>(0)
@@ -25,17 +26,18 @@ package final class EdgeAnswerCache: Sendable {
     /// The first attempt for which answers are looked up again.
     private let resumption = Atomic<Int>(0)
 
-    /// The number of attempts after which it is judged whether looking up is worth it: enough to fill the cache and find the answers
-    /// again.
+    /// The number of attempts after which the benefit of look-ups is measured: enough to fill the cache and find the
+    /// answers again.
     private let period: Int
     /// The length of the pause if it is not, in periods.
     private static let pause = 4
 
     /// Creates an empty cache.
     ///
-    /// - Parameter capacity: The largest number of answers; at least 8. Each takes the size of its head and about a KiB.
+    /// - Parameter capacity: The largest number of answers; at least 8. Each uses the size of its head and about a KiB.
     package init(capacity: Int) {
-        // The threads divide the capacity, since an answer takes several KiB: a check without one finds its grant in a cache too.
+        // The threads divide the capacity, since an answer needs several KiB. A check without a cached answer finds its
+        // grant in a cache too.
         table = TokenTable(capacity: capacity / TokenTable.parts())
         period = max(4096, 4 * capacity)
     }
@@ -43,7 +45,7 @@ package final class EdgeAnswerCache: Sendable {
     /// An answer, and its condition.
     package final class Answer: Sendable {
         package let answer: EdgeAnswer
-        /// The variables that HAProxy has asked for; all for other edges.
+        /// The variables that HAProxy requested; all for other edges.
         package let variables: SPOEVariables
         /// The answer as it is written: the actions for HAProxy's offload, a head for other edges.
         package let written: Written
@@ -62,18 +64,18 @@ package final class EdgeAnswerCache: Sendable {
         }
     }
 
-    /// An answer as it is written, but for the number of its trace.
+    /// An answer as it is written, except for the number of its trace.
     package struct Written {
         package let start: [UInt8]
         /// True if the number of the trace follows.
         let hasTrace: Bool
         package let end: [UInt8]
 
-        /// The number of bytes, with those of the number of the trace.
+        /// The number of bytes, including those of the trace number.
         package var size: Int { start.count + (hasTrace ? 32 : 0) + end.count }
     }
 
-    /// A look-up that found nothing: the answer to the check may be kept.
+    /// A look-up that found nothing: the answer to the check may be cached.
     package struct Miss {
         package let cache: EdgeAnswerCache
         package let key: Key
@@ -91,7 +93,7 @@ package final class EdgeAnswerCache: Sendable {
     /// The number of answers that were found.
     package var found: Int { table.counters.hits }
 
-    /// Returns the answer to a check; `nil` if there is none, or if it may have become another one.
+    /// Returns the answer to a check; `nil` if there is none, or if the decision may have changed.
     ///
     /// - Parameter isGood: Returns false for an answer that may have become another one.
     package func find(for key: Key, fields: HTTPFields, at now: Timestamp, where isGood: (Answer) -> Bool) -> Answer? {
@@ -103,17 +105,18 @@ package final class EdgeAnswerCache: Sendable {
         return answer
     }
 
-    /// Keeps an answer.
+    /// Stores an answer.
     ///
     /// - Parameters:
-    ///   - life: The times of checks for which it is good.
-    ///   - answer: Makes the answer. It is not called if none can be kept.
+    ///   - life: The times of checks for which it is valid.
+    ///   - answer: Makes the answer. It is not called if no answer can be stored.
     package func store(for key: Key, fields: HTTPFields, life: ClosedRange<Timestamp>, answer: () -> Answer) {
         guard attempts.load(ordering: .relaxed) >= resumption.load(ordering: .relaxed) else { return }
         fields.withHead(without: key.gaps) { table.insert($0, value: answer(), generation: 0, life: life) }
     }
 
-    /// False for a time if few answers were found: an edge that adds a number of its own to each check would fill the cache in vain.
+    /// False for a time if few answers were found. An edge that adds a number of its own to each check would fill the
+    /// cache in vain.
     private var isWorthIt: Bool {
         let number = attempts.add(1, ordering: .relaxed).newValue
         if number.isMultiple(of: period) {
@@ -126,7 +129,8 @@ package final class EdgeAnswerCache: Sendable {
 }
 
 extension EdgeAnswerCache.Key {
-    /// Finds the parts of a head that may differ; `nil` if the name of the file is not plain, or if more than the path has it.
+    /// Finds the parts of a head that may differ; `nil` if they cannot be separated, such as a file name that is not
+    /// plain.
     package init?(_ fields: HTTPFields, dialect: EdgeDialect, sources: TokenSources) {
         guard let wanted = dialect.row.target, !sources.areInTraceparent else { return nil }
         var (target, trace, key): (Int?, Int?, Int?)
@@ -160,13 +164,13 @@ extension EdgeAnswerCache.Key {
 }
 
 extension Range<Int> {
-    /// Returns the place of a part of what is at this place.
+    /// Returns the range of a part of the content at this range.
     fileprivate func part(from start: Int, to end: Int) -> Self { lowerBound + start..<lowerBound + end }
 }
 
 extension Substring {
-    /// The place of the file's name in a target: of letters, digits, `-`, `_`, `.` and `~`, of which the first is no full stop. `nil`
-    /// for another name, or if it begins as a segment with a token.
+    /// The range of the file's name in a target. The name has letters, digits, `-`, `_`, `.` and `~`, and does not
+    /// begin with a full stop. `nil` for another name, or if it begins as a segment with a token.
     fileprivate func plainFile(_ segments: [String]) -> (start: Int, end: Int)? {
         let bytes = utf8.span
         let end = bytes.firstIndex(of: UInt8(ascii: "?"), from: 0) ?? bytes.count
@@ -180,7 +184,7 @@ extension Substring {
         return segments.contains { name.hasPrefix($0.utf8.span) } ? nil : (start, end)
     }
 
-    /// The place of a target in a key of nginx's, `METHOD HOST/TARGET`.
+    /// The position of a target in a key of nginx's, `METHOD HOST/TARGET`.
     fileprivate func positionOfTarget(_ target: Substring) -> Int? {
         let bytes = utf8.span
         guard let slash = bytes.firstIndex(of: UInt8(ascii: "/"), from: 0),

@@ -154,7 +154,7 @@ package struct EdgeFieldReport: EdgeReport {
         }
     }
 
-    /// The report about a part of the URL: of its own field, or of that of the whole URL.
+    /// The report about a part of the URL, from its own field or from that of the whole URL.
     private func report(_ part: EdgeFields.Meaning) -> ReportedFact {
         let own = fields.report(part)
         if case .none = own { return row.url == nil ? own : fields.report(.url) }

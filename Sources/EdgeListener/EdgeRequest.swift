@@ -9,17 +9,17 @@ package import NIOHTTP1
 internal import PlaybackGate
 internal import RequestTargets
 
-/// A check of an edge: the client's request, and what the answer needs besides.
+/// A check of an edge: the client's request, and the other facts that the answer needs.
 struct EdgeRequest {
     /// The client's request.
     let check: EdgeCheckRequest
     /// Its credentials and facts.
     let report: EdgeFieldReport
-    /// True if the edge's cache key contains all facts that an answer depends on, besides header fields of the client.
+    /// True if the edge's cache key contains all facts on which an answer depends, besides header fields of the client.
     let isKeyWhole: Bool
 
-    /// Reads a check. `nil` if a required field is missing, if target, method or host is repeated or malformed, or if an edge
-    /// passes on a client's field with a name of the gate's own.
+    /// Reads a check. `nil` if a required field is missing, or if target, method or host is repeated or malformed. Also
+    /// `nil` if an edge passes on a client's field with a name of the gate's own.
     ///
     /// - Parameters:
     ///   - method: The method of the check.
@@ -77,7 +77,7 @@ extension PlaybackRequest.Method {
 }
 
 extension EdgeFields {
-    /// True if target, method and host are there once at most, and no field could be taken for an answer of the gate.
+    /// True if target, method and host occur at most once, and no field could be read as an answer of the gate.
     fileprivate func isClear(_ row: EdgeDialect.Row) -> Bool {
         if isRepeated(.target) || isRepeated(.method) || isRepeated(.host) { return false }
         guard row.refusesAnswerFields else { return true }
@@ -86,8 +86,9 @@ extension EdgeFields {
 }
 
 extension Span<UInt8> {
-    /// True if the name of a field is one of the gate's own, `X-Playgate-…`, in a spelling that an origin may take for it: some read
-    /// every character but letters and digits as `_`. Varnish has no wildcards to remove it, so it is refused.
+    /// True if the name of a field is one of the gate's own, `X-Playgate-…`, or an origin may read it as one. Some
+    /// origins read every character except letters and digits as `_`. Varnish cannot remove such fields by a wildcard,
+    /// so they are refused.
     fileprivate var isAnswerField: Bool {
         let prefix: StaticString = "playgate"
         guard count >= 2 + prefix.utf8CodeUnitCount, self[0].lowercasedASCII == UInt8(ascii: "x") else { return false }
@@ -96,8 +97,8 @@ extension Span<UInt8> {
 }
 
 extension Substring {
-    /// True if this is `METHOD HOST/TARGET`, alone or followed by a space and more. None of the parts contains a space, so
-    /// two requests never share a key.
+    /// True if this is `METHOD HOST/TARGET`, or that followed by a space and more. None of the parts contains a space,
+    /// so two requests never share a key.
     fileprivate func isKey(method: Substring, host: Substring, target: Substring) -> Bool {
         guard !method.isEmpty, !host.isEmpty else { return false }
         let key = utf8.span

@@ -13,8 +13,8 @@ package import Telemetry
 /// Answers the checks of edges, at their heads. Bodies are ignored, and so are the fields `If-*`, `Expect`, `TE` and `Upgrade`,
 /// which edges forward.
 ///
-/// A check whose token is in the cache of authenticated tokens copies its head once: texts are slices of it, and the answer is
-/// written directly into the connection's buffer.
+/// A check whose token is in the cache of authenticated tokens copies its head once. Texts are slices of it, and the
+/// answer is written directly into the connection's buffer.
 package struct EdgeResponder: BodilessService {
     package let live: CurrentGate
     package let metrics: DecisionMetrics
@@ -54,7 +54,7 @@ package struct EdgeResponder: BodilessService {
         }
     }
 
-    /// An answer that was given before, or one that was not.
+    /// A repeated answer, or a new one.
     package enum Answer {
         case again(RepeatedEdgeAnswer)
         case first(Reply)
@@ -65,7 +65,7 @@ package struct EdgeResponder: BodilessService {
         case now(EdgeAnswer)
         /// The answer is known when the store has answered.
         case later(Awaited<EdgeAnswer>)
-        /// The connection of an untrusted peer is closed after the answer, which frees its place.
+        /// The connection of an untrusted peer is closed after the answer, which frees its slot.
         case last(EdgeAnswer)
     }
 
@@ -92,7 +92,7 @@ package struct EdgeResponder: BodilessService {
         )
     }
 
-    /// Answers a check by an earlier answer, or decides it. The parameters are those of ``reply(to:_:_:isTrusted:_:_:)``.
+    /// Answers a check by an earlier answer, or decides it. The parameters are those of ``reply(to:fields:found:isTrusted:in:miss:)``.
     package func response(
         to method: HTTPMethod,
         fields: HTTPFields,
@@ -113,9 +113,9 @@ package struct EdgeResponder: BodilessService {
         snapshot.edge?.peers.trusts(connection, snapshot: snapshot.number) ?? false
     }
 
-    /// Returns the answer to a check that differs from an earlier one in the name of the file alone; `nil` if there is none.
+    /// Returns the answer to an earlier check that differs only in the name of the file; `nil` if there is none.
     ///
-    /// - Parameter miss: Receives the look-up if it has found nothing.
+    /// - Parameter miss: Receives the look-up if it has no result.
     private func repeatedAnswer(
         to fields: HTTPFields,
         dialect: EdgeDialect,
@@ -146,8 +146,8 @@ package struct EdgeResponder: BodilessService {
     ///   - method: The method of the check.
     ///   - fields: The client's header fields and those of the dialect.
     ///   - found: The dialect, and the target of the check after its endpoint; `nil` if there is no such endpoint.
-    ///   - isTrusted: True if the peer may ask, by the rules of `snapshot`.
-    ///   - miss: The look-up of an earlier answer, which found none; `nil` if the answer is not to be kept.
+    ///   - isTrusted: True if the peer may send checks, by the rules of `snapshot`.
+    ///   - miss: The look-up of an earlier answer, which found none; `nil` if the answer must not be cached.
     package func reply(
         to method: HTTPMethod,
         fields: HTTPFields,
@@ -181,7 +181,7 @@ package struct EdgeResponder: BodilessService {
         return decide(check, fields: fields, in: snapshot, miss: miss)
     }
 
-    /// Decides a check in flight, and keeps the answer if there is a miss to keep it for.
+    /// Decides a check in flight, and caches the answer if the look-up has missed.
     private func decide(
         _ check: Check,
         fields: HTTPFields,
@@ -216,7 +216,8 @@ package struct EdgeResponder: BodilessService {
         }
     }
 
-    /// Keeps an answer, if it is that for all files of the folder. It is given as long as it would say the same.
+    /// Caches an answer, if it is valid for all files of the folder. It is used for as long as a new decision would be
+    /// the same.
     private func store(
         _ answer: EdgeAnswer,
         for miss: EdgeAnswerCache.Miss,
@@ -257,7 +258,7 @@ package struct EdgeResponder: BodilessService {
 
     /// Returns the answer to a check.
     ///
-    /// - Parameter context: What was found out about the request; `nil` if it was not looked at.
+    /// - Parameter context: The facts that are known about the request; `nil` if it was not examined.
     private func response(
         with decision: Decision,
         in context: EdgeCheckContext?,
@@ -316,7 +317,7 @@ extension Decision {
         if case .allow(let allowance) = self { allowance.access } else { nil }
     }
 
-    /// True if the answer can be given again: by a grant, or by a media token within its life.
+    /// True if the answer can be repeated: by a grant, or by a media token within its life.
     fileprivate var isRepeatable: Bool {
         guard case .allow(let allowance) = self else { return false }
         return allowance.reason == .granted || allowance.reason == .withinTTL

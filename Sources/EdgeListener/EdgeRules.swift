@@ -11,7 +11,7 @@ internal import PlaybackGate
 /// The edge settings that checks use. This is a class, so that a check retains it without copying.
 package final class EdgeRules: Sendable {
     private let edge: GateConfiguration.Edge
-    /// The dialects that are answered: so few that a search is faster than a hash.
+    /// The enabled dialects. They are so few that a search is faster than a hash.
     private let dialects: [EdgeDialect]
     /// The reader of each dialect's checks.
     private let readers: [EdgeFieldReader]
@@ -31,7 +31,7 @@ package final class EdgeRules: Sendable {
 
     package func answers(_ dialect: EdgeDialect) -> Bool { dialects.contains(dialect) }
 
-    /// Returns what reads the checks of a dialect.
+    /// Returns the reader of a dialect's checks.
     package func reader(of dialect: EdgeDialect) -> EdgeFieldReader { readers[dialect.number] }
 
     /// True if an answer may redirect the client to the same manifest with another grant in its query.

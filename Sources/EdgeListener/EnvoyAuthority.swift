@@ -11,7 +11,7 @@ internal import Telemetry
     internal import HTTPServer
     internal import NIOHTTP1
 
-    /// Answers Envoy's checks over gRPC: what the edge listener decides, in Envoy's words.
+    /// Answers Envoy's checks over gRPC with the decisions of the edge listener, in Envoy's messages.
     package struct EnvoyAuthority: CheckAuthority {
         package let responder: EdgeResponder
         /// Returns true if the gate is ready.
@@ -49,8 +49,8 @@ internal import Telemetry
     extension HTTPHeaders {
         /// Creates the header fields of a check over HTTP that has the same facts.
         ///
-        /// The facts for grants that an operator's edge states in `X-Original-` fields are left out: Envoy passes a client's own
-        /// header fields, so a client could state them.
+        /// Facts for grants in `X-Original-` fields are left out. Envoy passes a client's own header fields, so they
+        /// may come from the client.
         package init(_ request: CheckRequest) {
             self.init()
             if !request.host.isEmpty { add(name: "host", value: request.host) }
@@ -63,7 +63,8 @@ internal import Telemetry
     extension CheckAnswer {
         /// Creates the answer to a check.
         ///
-        /// - Parameter sources: The places of tokens, which the origin does not get; `nil` if there is no edge any more.
+        /// - Parameter sources: The sources of tokens, which the origin does not receive; `nil` if the edge no longer
+        ///   exists.
         fileprivate init(_ answer: EdgeAnswer, sources: TokenSources?) {
             let fields = answer.fields
             guard answer.status == 200 else {
@@ -83,7 +84,7 @@ internal import Telemetry
                 default: break
                 }
             }
-            // Those of the client that the origin would take for the gate's, and those with tokens.
+            // The client's fields that the origin could read as the gate's, and those with tokens.
             let own = Self.ownFields.filter { name in !allowance.set.contains { $0.name == name } }
             allowance.removed = own + (sources?.fieldNames ?? [])
             allowance.removedParameters = sources?.targetNames.parameters ?? []

@@ -8,8 +8,8 @@ package import Keys
 internal import Platform
 internal import Synchronization
 
-/// The public keys by which others verify the grants of this gate: of the keys that sign now, of the next ones, and of former
-/// ones until their last grant has expired. Symmetric keys have no public part, and are never among them.
+/// The public keys by which others verify the grants of this gate. These are the keys that sign now, the next ones, and
+/// former ones until their last grant has expired. Symmetric keys have no public part, and are never among them.
 package final class PublishedKeys: Sendable {
     private let keys: [TokenKey]
     private let documents = Mutex<Documents?>(nil)
@@ -32,8 +32,8 @@ package final class PublishedKeys: Sendable {
         }
     }
 
-    /// Creates a set of keys, of which those with a public part are published. Twins, which differ in their issuer alone, count
-    /// once.
+    /// Creates a set of keys, of which those with a public part are published. Twins, which differ only in their
+    /// issuer, count once.
     package init(_ keys: [TokenKey]) {
         var own: [TokenKey] = []
         for key in keys where !key.algorithm.isMAC {

@@ -5,9 +5,9 @@ internal import Encodings
 package import HTTPServer
 package import SPOPServer
 
-/// The question of a notification of HAProxy's: one message, whose arguments state the client's request.
+/// The request of a notification of HAProxy's: one message, whose arguments report the client's request.
 package struct SPOERequest {
-    /// The header fields of a check: those of the client, and those that state facts.
+    /// The header fields of a check: those of the client, and those that report facts.
     package let fields: HTTPFields
     /// The variables that the answer sets.
     package var variables: SPOEVariables { SPOEVariables(in: fields) }
@@ -17,8 +17,8 @@ package struct SPOERequest {
     /// The name of the field that an argument of variables becomes.
     package static let variables: StaticString = ":variables"
 
-    /// Reads the question; `nil` if there is another message, if there are several, or if an argument is unknown, stated in
-    /// another type, or malformed: a page that is mistyped opens nothing.
+    /// Reads the request; `nil` if there is another message, or if there are several. Also `nil` if an argument is
+    /// unknown, has another type, or is malformed: a mistyped page opens nothing.
     package init?(_ messages: consuming SPOPMessages) {
         guard messages.count == 1, var message = messages.next(), message.name.isText(Self.message) else { return nil }
         var fields = HTTPFieldsBuilder(bytes: 2048, count: 24)
@@ -35,8 +35,8 @@ package struct SPOERequest {
         self.fields = fields.fields()
     }
 
-    /// Adds the fact that an argument states. Returns false if it is unknown, or of another type. A sample that HAProxy does not have
-    /// is null, and states nothing.
+    /// Adds the fact of an argument. Returns false if it is unknown, or of another type. A sample that HAProxy does not
+    /// have is null, and reports nothing.
     private static func add(_ argument: borrowing SPOPMessage.Argument, to fields: inout HTTPFieldsBuilder) -> Bool {
         let name = argument.name
         switch argument.value {
@@ -78,26 +78,27 @@ package struct SPOERequest {
         return true
     }
 
-    /// Adds a field of the client, unless it has the name of one by which facts are stated.
+    /// Adds a field of the client, unless it has the name of a field that reports facts.
     private static func addClients(name: Span<UInt8>, value: Span<UInt8>, to fields: inout HTTPFieldsBuilder) {
         if name.isSameField("host") { fields.add(name: ":authority", value: value) }
         for fact in facts where name.isSameField(fact.field) { return }
         fields.add(name: name, value: value)
     }
 
-    /// The arguments that state facts for grants, and the names of the fields that these become.
+    /// The arguments that report facts for grants, and the names of their fields.
     private static let facts: [(argument: StaticString, field: StaticString)] = [
         ("alpn", "x-original-alpn"), ("client-key", "x-original-client-key"), ("asn", "x-original-asn"),
         ("geo", "x-original-geo"), ("position", "x-original-position"),
     ]
 
-    /// Returns the name of the field that states a fact; `nil` if the argument has another name.
+    /// Returns the name of the field that reports a fact; `nil` if the argument has another name.
     private static func factField(_ name: Span<UInt8>) -> StaticString? {
         for fact in facts where name.isText(fact.argument) { return fact.field }
         return nil
     }
 
-    /// Returns the name of the field of the client that an argument states: `header.` and the name; `nil` for another argument.
+    /// Returns the name of the client's field in an argument's name, which is `header.` and that name; `nil` for
+    /// another argument.
     @_lifetime(copy name)
     private static func clientField(_ name: Span<UInt8>) -> Span<UInt8>? {
         let prefix: StaticString = "header."

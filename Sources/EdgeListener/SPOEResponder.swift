@@ -10,7 +10,7 @@ internal import PlaybackGate
 package import SPOPServer
 internal import Telemetry
 
-/// Answers the notifications of HAProxy: each is a check of an edge, which is decided as those of the edge listener are.
+/// Answers the notifications of HAProxy. Each is a check of an edge, decided in the same way as on the edge listener.
 package struct SPOEResponder: SPOPService {
     package let checks: EdgeResponder
 
@@ -52,7 +52,7 @@ package enum SPOEAnswer: SPOPAnswer {
     }
 }
 
-/// The actions that set the variables of an answer. What is needed to allow, to refuse and to say why is first.
+/// The actions that set the variables of an answer. The first ones suffice to allow, to refuse and to give the reason.
 struct SPOEActions {
     private let answer: EdgeAnswer
     private let variables: SPOEVariables
@@ -71,13 +71,13 @@ struct SPOEActions {
     private func writeStart(into actions: inout SPOPActions) {
         let decision = answer.decision
         if sets(.allowed) { actions.set("allowed", to: decision.isAllowed) }
-        // Each variable takes HAProxy more than a percent of a request's time, and 200 says no more than the first one.
+        // Each variable costs HAProxy more than a percent of a request's time, and 200 adds nothing to the first one.
         if sets(.status), !decision.isAllowed { actions.set("status", to: answer.statusOfCode) }
         if sets(.code) { actions.set("code", atMost: 64) { $0.write(decision.codeName.utf8.span) } }
         if sets(.trace) { actions.set("trace", atMost: 32) { $0.write(answer.trace) } }
     }
 
-    /// Writes what follows the number of the trace.
+    /// Writes the part after the number of the trace.
     private func writeEnd(into actions: inout SPOPActions) {
         let decision = answer.decision
         if sets(.decision) { actions.set("decision", atMost: 16) { $0.write(decision.name.utf8.span) } }
@@ -93,7 +93,7 @@ struct SPOEActions {
         }
     }
 
-    /// The actions as they are written, but for the number of the trace.
+    /// The actions as they are written, except for the number of the trace.
     var written: EdgeAnswerCache.Written {
         // A head has the same texts, and longer names.
         let limit = answer.limit

@@ -49,7 +49,7 @@ extension ClaimLabel {
     public static let identifier = ClaimLabel(7)
     /// The key whose possession is to be proved (RFC 8747).
     public static let confirmation = ClaimLabel(8)
-    /// Places of the client, as geohashes (RFC 8392 registry).
+    /// Locations of the client, as geohashes (RFC 8392 registry).
     public static let geohash = ClaimLabel(282)
     /// The number of uses.
     public static let replay = ClaimLabel(308)
@@ -69,7 +69,7 @@ extension ClaimLabel {
     public static let headers = ClaimLabel(315)
     /// Countries and subdivisions of the client.
     public static let countries = ClaimLabel(316)
-    /// Places of the client, as circles.
+    /// Locations of the client, as circles.
     public static let coordinates = ClaimLabel(317)
     /// The altitude of the client.
     public static let altitude = ClaimLabel(318)
@@ -89,7 +89,7 @@ extension ClaimLabel {
     public static let sessionEnd = ClaimLabel(-65538)
     /// The issue time and the subject tags of the media token, for revocation; private to Playgate.
     public static let revocation = ClaimLabel(-65539)
-    /// The tag of the resource and the requestor that the grant was given for, 16 bytes; private to Playgate.
+    /// The tag of the resource and the requestor of the grant, 16 bytes; private to Playgate.
     public static let protection = ClaimLabel(-65540)
     /// The name of the profile by which the grant was issued, 1 to 32 bytes; private to Playgate.
     public static let profile = ClaimLabel(-65541)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The action that a refused client should take, in the terms of the entitlement services' enhanced errors.
+/// The action that a refused client should perform, in the terms of the entitlement services' enhanced errors.
 @nonexhaustive
 public enum ClientAction: String, Sendable, CaseIterable {
     /// No action: a retry changes nothing.

@@ -5,7 +5,7 @@
 ///
 /// A closed list. The raw values are stable, and the same in JSON, header fields, metric labels and logs.
 public enum GrantCode: String, Hashable, Sendable, CaseIterable {
-    /// The request shows no grant.
+    /// The request presents no grant.
     case missing = "grant_missing"
     /// The token, or a part of it, exceeds the limits.
     case tooLarge = "grant_too_large"
@@ -29,13 +29,13 @@ public enum GrantCode: String, Hashable, Sendable, CaseIterable {
     case notYetValid = "grant_not_yet_valid"
     /// The token's renewal is malformed.
     case renewalInvalid = "grant_renewal_invalid"
-    /// The token was used before, or no store can tell.
+    /// The token was used before, or no store knows it.
     case replayed = "grant_replayed"
     /// The token is of another version.
     case versionUnsupported = "grant_version_unsupported"
     /// A restriction of the token is not evaluated here.
     case claimUnsupported = "grant_claim_unsupported"
-    /// The grant was given for another resource or requestor than the entry's.
+    /// The grant was issued for another resource or requestor than the entry's.
     case resourceMismatch = "grant_resource_mismatch"
     /// The client's address is not one of the token's.
     case addressMismatch = "grant_address_mismatch"
@@ -47,17 +47,17 @@ public enum GrantCode: String, Hashable, Sendable, CaseIterable {
     case headerMismatch = "grant_header_mismatch"
     /// The TLS connection is not as the token demands.
     case tlsMismatch = "grant_tls_mismatch"
-    /// The client is not at a place of the token's.
+    /// The client is not at a location that the token allows.
     case locationMismatch = "grant_location_mismatch"
     /// The token demands a proof of possession, and the request has none.
     case proofMissing = "grant_proof_missing"
     /// The proof of possession is malformed, or of another key, request, time or token.
     case proofInvalid = "grant_proof_invalid"
-    /// The edge does not state a fact that a restriction needs.
+    /// The edge does not report a fact that a restriction needs.
     case contextMissing = "grant_context_missing"
     /// The token's probability of rejection struck.
     case sampled = "grant_sampled"
-    /// The grant, or what it was issued for, was revoked.
+    /// A revocation applies to the grant.
     case revoked = "grant_revoked"
     /// The session of the playback has ended.
     case sessionEnded = "session_ended"
@@ -92,7 +92,7 @@ extension GrantCode {
     /// The status of the answer to an edge.
     public var edgeStatus: Int { self == .missing ? 401 : 403 }
 
-    /// The action that the client should take.
+    /// The action that the client should perform.
     public var action: ClientAction {
         switch self {
         case .missing, .malformed, .signatureInvalid, .expired, .replayed, .addressMismatch, .sampled, .revoked,
@@ -143,7 +143,7 @@ extension GrantCode {
         }
     }
 
-    /// The first thing for an operator to check if this code is more frequent than usual.
+    /// The first check by an operator if this code is more frequent than usual.
     public var operatorHint: String {
         switch self {
         case .missing: "Check that the player started its playback, and that the edge passes cookie, path and query on."

@@ -24,11 +24,11 @@ public struct GrantRefusal: Hashable, Sendable {
     public enum Detail: Hashable, Sendable, CustomStringConvertible {
         /// A claim of the token.
         case claim(ClaimLabel)
-        /// A fact that the edge does not state, and the claim that needs it.
+        /// A fact that the edge does not report, and the claim that needs it.
         case fact(RequestFact, for: ClaimLabel)
         /// A claim of a signed URI.
         case member(URISigningClaim)
-        /// A fact that the edge does not state, and the claim of a signed URI that needs it.
+        /// A fact that the edge does not report, and the claim of a signed URI that needs it.
         case memberFact(RequestFact, for: URISigningClaim)
         /// A key set that is being fetched, and may bring the token's key.
         case keySetAwaited
@@ -44,7 +44,7 @@ public struct GrantRefusal: Hashable, Sendable {
         }
     }
 
-    /// The action that the client should take: that of the code, or to retry if a key set is being fetched.
+    /// The action that the client should perform: that of the code, or to retry if a key set is being fetched.
     public var action: ClientAction { detail == .keySetAwaited ? .retry : code.action }
 
     /// The claim of a CBOR Web Token that failed or that needs a missing fact, if the refusal concerns one.

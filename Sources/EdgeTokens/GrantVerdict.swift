@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The answer to a request with a grant, but for what only the caller's stores can answer.
+/// The answer to a request with a grant, before the checks that need the caller's stores.
 public enum GrantVerdict: Hashable, Sendable {
     /// The grant allows the request once the obligations are met.
     case allowed(GrantObligations)
@@ -49,7 +49,7 @@ public struct GrantObligations: Hashable, Sendable {
     public struct Use: Hashable, Sendable {
         /// The key of the entry.
         public let key: SHA256Digest
-        /// The time until which the entry is kept.
+        /// The time until which the entry is stored.
         public let until: Timestamp
         /// True if a second use is watched for instead of refused (`catreplay` 2).
         public let isWatched: Bool

@@ -3,9 +3,9 @@
 
 public import Keys
 
-/// An authentic token of any format that belongs to a playback: what its issue, renewal and revocation need to know of it.
+/// An authentic token of any format that belongs to a playback, with the facts for its issue, renewal and revocation.
 public protocol PlaybackGrant: AnyObject, Sendable {
-    /// The key that made the token. Its validity is judged on every call.
+    /// The key that made the token. Its validity is checked on every call.
     var key: TokenKey { get }
     /// The name of the issuer.
     var issuerName: String { get }
@@ -13,16 +13,16 @@ public protocol PlaybackGrant: AnyObject, Sendable {
     var payload: [UInt8] { get }
     /// The time from which on the token is expired, if it expires.
     var expires: Timestamp? { get }
-    /// The first time at which the token is valid, if it states one.
+    /// The first time at which the token is valid, if it has one.
     var notBefore: Timestamp? { get }
-    /// The time of issue, if the token states one.
+    /// The time of issue, if the token has one.
     var issued: Timestamp? { get }
     /// The time from which on the token is renewed; `nil` if it is not renewable.
     var renewalStart: Timestamp? { get }
-    /// True if the token is good for one use.
+    /// True if the token is valid for one use only.
     var isForOneUse: Bool { get }
-    /// True if the answer depends on more than time, method, host, path and query of a request, such as the client's address:
-    /// an answer for one request must not be reused for another.
+    /// True if the answer depends on more than time, method, host, path and query of a request, such as the client's
+    /// address. An answer for one request must then not be reused for another.
     var isBoundToClient: Bool { get }
     /// The id of the playback session, if the token has one.
     var sessionID: SessionID? { get }
@@ -30,9 +30,9 @@ public protocol PlaybackGrant: AnyObject, Sendable {
     var sessionEnd: Timestamp? { get }
     /// The number of tags by which the token can be revoked.
     var tagCount: Int { get }
-    /// The issue time of the media token, which revocations are compared with; `nil` if the token cannot be revoked.
+    /// The issue time of the media token, for comparison with revocations; `nil` if the token cannot be revoked.
     var mediaTokenIssued: Timestamp? { get }
-    /// The tag of the resource and the requestor that the token was given for; `nil` if it has none.
+    /// The tag of the resource and the requestor of the token; `nil` if it has none.
     var protection: ProtectionTag? { get }
     /// The name of the profile by which the token was issued; `nil` if it names none.
     var profileName: String? { get }

@@ -15,7 +15,7 @@ public enum URISigningClaim: String, Hashable, Sendable, CaseIterable {
     case notBefore = "nbf"
     /// The time of issue.
     case issuedAt = "iat"
-    /// The identity of a token that is good for one use of each URI.
+    /// The identity of a token that is valid for one use of each URI.
     case identifier = "jti"
     /// The version of the claims.
     case version = "cdniv"
@@ -37,12 +37,12 @@ public enum URISigningClaim: String, Hashable, Sendable, CaseIterable {
     case sessionEnd = "pge"
     /// The issue time and the subject tags of the media token, for revocation; private to Playgate.
     case revocation = "pgr"
-    /// The tag of the resource and the requestor that the token was given for; private to Playgate.
+    /// The tag of the resource and the requestor of the token; private to Playgate.
     case protection = "pgt"
     /// The name of the profile by which the token was issued; private to Playgate.
     case profile = "pgf"
 
-    /// True for the claims that only Playgate gives a meaning.
+    /// True for the private claims of Playgate.
     package var isPrivate: Bool {
         switch self {
         case .session, .sessionEnd, .revocation, .protection, .profile: true

@@ -188,7 +188,7 @@ private struct CallerReport: EdgeReport, @unchecked Sendable {
 }
 
 extension Substring {
-    /// True if both are the same name of a field, whatever the case of ASCII letters.
+    /// True if both are the same name of a field, regardless of the case of ASCII letters.
     fileprivate func isSame(_ name: String) -> Bool {
         utf8.elementsEqual(name.utf8) { $0.lowercasedASCII == $1.lowercasedASCII }
     }

@@ -105,7 +105,7 @@ enum Codes {
         }
     }
 
-    /// The number of a reason to ask.
+    /// The number of a reason for ASK.
     static func number(_ reason: EmbeddedCheck.Reason) -> Int32 { undecided.start + Int32(reason.rawValue) }
 
     static let internalFailure = number("internal_failure".utf8.span)

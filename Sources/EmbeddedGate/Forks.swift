@@ -13,7 +13,7 @@ enum Forks {
     private static let settled: UInt8 = 1
     private static let child: UInt8 = 2
 
-    /// True if locks may be taken.
+    /// True if locks may be acquired.
     static var areOver: Bool { state.load(ordering: .acquiring) == settled }
 
     /// Notes that the process forks no more. Returns false in a child of a process that has noted it.

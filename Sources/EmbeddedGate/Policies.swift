@@ -103,7 +103,7 @@ public func playgate_policy_open_signed(
     }
 }
 
-/// Makes a policy for a caller of what `read` makes of its memory.
+/// Makes a policy for a caller from the result of `read` on its memory.
 @unsafe
 private func open(
     _ bytes: UnsafePointer<CChar>?,

@@ -16,7 +16,7 @@ enum Result {
     static let signature = Int32(PLAYGATE_E_SIGNATURE)
 }
 
-/// The limits of what a caller gives.
+/// The limits of a caller's input.
 enum Limits {
     /// The most bytes of a text that are read. Everything longer is too large for all readers behind it.
     static let text = 65_536
@@ -27,7 +27,7 @@ enum Limits {
 }
 
 extension playgate_slice {
-    /// True if a length is stated, and no memory, or more than there can be.
+    /// True if the length is negative, or is positive without memory.
     var isBroken: Bool { unsafe length < 0 || bytes == nil && length > 0 }
 
     /// The bytes, at most `limit` of them; `nil` if there is no memory for them.
@@ -39,13 +39,14 @@ extension playgate_slice {
         return unsafe UnsafeBufferPointer(start: start, count: min(length, limit))
     }
 
-    /// The text, with U+FFFD in place of what is no UTF-8, as the service reads it; empty if there is no memory for it.
+    /// The text, with U+FFFD instead of bytes that are no UTF-8, as the service reads it; empty if there is no memory
+    /// for it.
     var text: Substring {
         guard let buffer = unsafe buffer(), !buffer.isEmpty else { return Substring() }
         return unsafe Substring(String(decoding: buffer, as: UTF8.self))
     }
 
-    /// The text; not made anew if it is the usual one.
+    /// The text. No new text is created if it is the usual one.
     func text(usually usual: String) -> Substring {
         let isUsual = unsafe buffer().map { unsafe $0.span.hasSameBytes(as: usual.utf8.span) } ?? false
         return isUsual ? usual[...] : unsafe text

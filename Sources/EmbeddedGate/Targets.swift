@@ -52,7 +52,7 @@ extension ParsedTarget.TokenNames {
     /// The most names and prefixes.
     private static let maximum = 32
 
-    /// Copies the rules; `nil` if they state memory that they have not, too much, or an empty name.
+    /// Copies the rules; `nil` if they have a length without memory, too much memory, or an empty name.
     fileprivate init?(_ rules: playgate_target_rules) {
         let (first, second) = unsafe (Int(rules.parameter_count), Int(rules.segment_count))
         let counts = 0...Self.maximum

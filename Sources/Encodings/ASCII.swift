@@ -53,7 +53,7 @@ extension String {
     /// folded: `_` is not `-`.
     @inlinable
     package func isSameField(_ name: StaticString) -> Bool {
-        // Most names differ in their lengths, which takes no call to see.
+        // Most names differ in their lengths, which are compared without a call.
         utf8.count == name.utf8CodeUnitCount && hasSameLetters(as: name)
     }
 

@@ -6,7 +6,7 @@ package struct ASCIISet: Sendable {
     @usableFromInline var low: UInt64 = 0
     @usableFromInline var high: UInt64 = 0
 
-    /// Creates the set of the characters that `isMember` takes.
+    /// Creates the set of the characters that `isMember` accepts.
     package init(_ isMember: (UInt8) -> Bool) {
         for byte in UInt8(0)..<128 where isMember(byte) {
             if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte & 63) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// Base64 with the URL-safe alphabet alone (RFC 4648 §5), as JOSE and COSE tokens are written.
+// Base64 with only the URL-safe alphabet (RFC 4648 §5), as JOSE and COSE tokens are written.
 
 extension Base64 {
     /// Decodes `text` into the front of `output`, which needs room for `decodedCapacity` bytes. Returns the number of

@@ -31,9 +31,9 @@ package enum Base64 {
         return output
     }
 
-    /// Decodes blocks with vector instructions if the processor has them, and the rest in a loop without bounds checks,
-    /// which would take half of its time. Reads within `text`. Writes a few bytes after the decoded ones, within the
-    /// capacity.
+    /// Decodes blocks with vector instructions if the processor has them. The rest is decoded in a loop without bounds
+    /// checks, which would use half of its time. Reads within `text`. Writes a few bytes after the decoded ones, within
+    /// the capacity.
     @unsafe @usableFromInline
     static func decode(_ text: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableRawBufferPointer) -> Int? {
         guard let input = text.baseAddress, let start = output.baseAddress else { return 0 }
@@ -59,7 +59,8 @@ package enum Base64 {
         return unsafe decodeTail(input + whole, count: tail, into: start + written).map { written + $0 }
     }
 
-    /// Decodes the groups of four characters between two places of `input` to `output`. Returns the union of their bits.
+    /// Decodes the groups of four characters between two indices of `input` to `output`. Returns the union of their
+    /// bits.
     @unsafe
     @inline(__always)
     private static func decodeGroups(

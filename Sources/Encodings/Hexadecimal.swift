@@ -28,8 +28,8 @@ extension UInt64 {
 extension Span<UInt8> {
     /// The number of at most 16 lower-case hexadecimal digits, the highest first.
     ///
-    /// - Parameter digits: Their places.
-    /// - Returns: `nil` if there is another byte, or if the places are none, more than 16, or outside the span.
+    /// - Parameter digits: Their indices.
+    /// - Returns: `nil` if there is another byte, or if the range is empty, longer than 16, or outside the span.
     package func lowercaseHexadecimal(_ digits: Range<Int>) -> UInt64? {
         guard 1...16 ~= digits.count, digits.lowerBound >= 0, digits.upperBound <= count else { return nil }
         var (number, position) = (0 as UInt64, digits.lowerBound)
@@ -77,7 +77,7 @@ extension [UInt8] {
     package mutating func append(hexadecimal bytes: some Collection<UInt8>) {
         let digit = { (value: UInt8) in value < 10 ? 0x30 + value : 0x57 + value }
         var position = count
-        // Room for all at once: an append for each digit takes twice as long.
+        // Room for all at once: an append for each digit is twice as slow.
         append(contentsOf: repeatElement(0, count: 2 * bytes.count))
         for byte in bytes {
             self[position] = digit(byte >> 4)

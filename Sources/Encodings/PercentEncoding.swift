@@ -44,7 +44,7 @@ private enum PercentDecoding {
 }
 
 extension Span<UInt8> {
-    /// Returns the byte that the three bytes from `place` on encode, such as `%2F`; `nil` if they encode none.
+    /// Returns the byte that the three bytes from this index on encode, such as `%2F`; `nil` if they encode none.
     @inlinable
     package func percentEncodedByte(at position: Int) -> UInt8? {
         guard position >= 0, position + 2 < count, self[position] == UInt8(ascii: "%"),

@@ -115,7 +115,7 @@ extension Span<UInt8> {
 }
 
 extension String {
-    /// Creates a text from bytes of UTF-8. What is not UTF-8 becomes U+FFFD.
+    /// Creates a text from bytes of UTF-8. Invalid bytes become U+FFFD.
     @inlinable
     package init(decoding bytes: Span<UInt8>) {
         self = unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
@@ -134,7 +134,7 @@ extension [UInt8] {
         append(copying: source)
     }
 
-    /// Returns true if both have the same bytes. `==` compares them one by one and takes ten times as long.
+    /// Returns true if both have the same bytes. `==` compares them one by one and is ten times as slow.
     @inlinable
     package func hasSameBytes(as other: [UInt8]) -> Bool {
         guard count == other.count else { return false }
@@ -158,7 +158,7 @@ extension [UInt8] {
         unsafe append(contentsOf: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
     }
 
-    /// Appends the UTF-8 of `text` in one operation: `append(contentsOf: text.utf8)` takes several times as long.
+    /// Appends the UTF-8 of `text` in one operation: `append(contentsOf: text.utf8)` is several times as slow.
     @inlinable
     package mutating func append(copying text: String) { append(copying: text.utf8Span.span) }
 

@@ -2,10 +2,10 @@
 // Copyright the Playgate authors.
 
 extension Span<UInt8> {
-    /// Returns the first place at which `wanted` stands; `nil` if there is none, or if `wanted` is empty.
+    /// Returns the first index of `wanted`; `nil` if there is none, or if `wanted` is empty.
     ///
-    /// The time is that of both lengths together, whatever they hold: strangers choose both. This is the search by Knuth, Morris and
-    /// Pratt; that of the standard library brings a megabyte of regular expressions.
+    /// The time is proportional to both lengths together for any content, because strangers choose both. This is the
+    /// search by Knuth, Morris and Pratt. The search of the standard library adds a megabyte of regular expressions.
     package func firstPosition(of wanted: Span<UInt8>) -> Int? {
         guard !wanted.isEmpty, wanted.count <= count else { return nil }
         // For each byte, the length of the longest beginning of `wanted` that ends with it, apart from itself.

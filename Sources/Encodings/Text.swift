@@ -10,7 +10,7 @@ extension String {
     ///
     /// Unlike `==`, it distinguishes canonically equivalent spellings of a character: identifiers are compared as written.
     package func hasSameBytes(as other: String) -> Bool {
-        // Native Swift strings are contiguous, so the closures run. `elementsEqual` takes fifty times as long.
+        // Native Swift strings are contiguous, so the closures run. `elementsEqual` is fifty times as slow.
         unsafe utf8.withContiguousStorageIfAvailable { left in
             unsafe other.utf8.withContiguousStorageIfAvailable { right in
                 guard left.count == right.count else { return false }

@@ -17,7 +17,7 @@ public struct AdvancedStatus: Hashable, Sendable {
         case success
     }
 
-    /// The id of the status, such as `VSA203` or `Z100`. Unknown ids are kept.
+    /// The id of the status, such as `VSA203` or `Z100`. Unknown ids are retained.
     public var errorID: String
     /// The severity of the status.
     public var level: Level

@@ -3,9 +3,9 @@
 
 public import Platform
 
-/// A login that has started, in REST API v2, with the next step to take.
+/// A login that has started, in REST API v2, with its next step.
 public struct AuthenticationSession: Hashable, Sendable {
-    /// The next step of a login. Unknown values are kept.
+    /// The next step of a login. Unknown values are retained.
     public struct Action: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 

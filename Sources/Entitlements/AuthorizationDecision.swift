@@ -8,7 +8,7 @@ public import Platform
 ///
 /// A denial has the HTTP status 200; ``error`` carries the status of the denial.
 public struct AuthorizationDecision: Hashable, Sendable {
-    /// The origin of a decision. Unknown values are kept.
+    /// The origin of a decision. Unknown values are retained.
     public struct Source: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 

@@ -15,13 +15,13 @@ public struct AuthorizedToken: Hashable, Sendable {
     public var resource: String
     /// The viewer's id at the provider, obscured; `nil` in REST API v2.
     public var userID: String?
-    /// The time at which the token was issued, if REST API v2 states it.
+    /// The time at which the token was issued, if REST API v2 reports it.
     public var issued: Timestamp?
     /// The earliest time at which the token can start a playback; `nil` in REST API v1.
     public var notBefore: Timestamp?
     /// The latest time at which the token can start a playback, to the millisecond.
     public var expires: Timestamp
-    /// The token in Base64, in the form that the gate takes.
+    /// The token in Base64, in the form that the gate accepts.
     public var serializedToken: String
 
     /// Creates a token.
@@ -97,7 +97,7 @@ extension AuthorizedToken: Codable {
 extension AuthorizedToken {
     private enum Key: String, CodingKey { case issuedAt, notBefore, notAfter, serializedToken }
 
-    /// Reads the token of a decision, which states what the token is for.
+    /// Reads the token of a decision, which names the token's resource.
     init(of decision: AuthorizationDecision, from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Key.self)
         self.init(
@@ -127,6 +127,6 @@ extension AuthorizedToken: CustomStringConvertible, CustomReflectable {
     /// A description with the resource and the expiry, without the token.
     public var description: String { "AuthorizedToken(\(resource), until \(expires))" }
 
-    /// A mirror for debuggers and `dump`, without the token.
+    /// A `Mirror` for debuggers and `dump`, without the token.
     public var customMirror: Mirror { Mirror(self, children: ["resource": resource, "expires": expires]) }
 }

@@ -44,7 +44,7 @@ public struct AccessToken: Hashable, Sendable {
     public var accessToken: String
     /// The time at which the token was created.
     public var created: Timestamp?
-    /// The lifetime in seconds; `nil` if the service does not state it.
+    /// The lifetime in seconds; `nil` if the service does not report it.
     public var expiresIn: Int?
     /// The type of the token: `bearer`.
     public var tokenType: String
@@ -59,7 +59,7 @@ public struct AccessToken: Hashable, Sendable {
     }
 }
 
-/// An OAuth 2.0 error of a registration or token request (RFC 6749 §5.2, RFC 7591 §3.2.2). Unknown codes are kept.
+/// An OAuth 2.0 error of a registration or token request (RFC 6749 §5.2, RFC 7591 §3.2.2). Unknown codes are retained.
 public struct RegistrationError: Error, Hashable, Sendable, Codable {
     /// The error code.
     public var error: String
@@ -148,7 +148,7 @@ extension ClientRegistration: CustomStringConvertible, CustomReflectable {
     /// A description with the id of the application, without its secret.
     public var description: String { "ClientRegistration(\(clientID))" }
 
-    /// A mirror for debuggers and `dump`, without the secret.
+    /// A `Mirror` for debuggers and `dump`, without the secret.
     public var customMirror: Mirror { Mirror(self, children: ["clientID": clientID]) }
 }
 
@@ -156,6 +156,6 @@ extension AccessToken: CustomStringConvertible, CustomReflectable {
     /// A description with the id of the token, without the token.
     public var description: String { "AccessToken(\(id ?? "unnamed"))" }
 
-    /// A mirror for debuggers and `dump`, without the token.
+    /// A `Mirror` for debuggers and `dump`, without the token.
     public var customMirror: Mirror { Mirror(self, children: ["id": id as Any]) }
 }

@@ -3,13 +3,13 @@
 
 /// A TV provider (multichannel video programming distributor).
 public struct MVPD: Hashable, Sendable {
-    /// The level of support for the platform's single sign-on. Unknown values are kept, and mean no support.
+    /// The level of support for the platform's single sign-on. Unknown values are retained, and mean no support.
     public struct BoardingStatus: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The platform's picker shows the provider, and the service performs the login.
+        /// The platform's picker lists the provider, and the service performs the login.
         public static let picker = BoardingStatus(rawValue: "PICKER")
         /// The platform performs the login too.
         public static let supported = BoardingStatus(rawValue: "SUPPORTED")
@@ -21,7 +21,7 @@ public struct MVPD: Hashable, Sendable {
     public var displayName: String
     /// The URL of the logo.
     public var logoURL: String?
-    /// True if the provider takes part in the platform's single sign-on.
+    /// True if the provider supports the platform's single sign-on.
     public var enablePlatformServices: Bool
     /// The level of support for the platform's single sign-on; `nil` if there is none.
     public var boardingStatus: BoardingStatus?
@@ -31,7 +31,7 @@ public struct MVPD: Hashable, Sendable {
     public var isProxy: Bool
     /// The provider's id on the platform.
     public var platformMappingID: String?
-    /// True if the platform's picker shows the provider.
+    /// True if the platform's picker lists the provider.
     public var displayInPlatformPicker: Bool?
     /// True if the provider requires the platform's permission.
     public var enforcePlatformPermissions: Bool?

@@ -3,11 +3,11 @@
 
 /// A request for a preauthorization of resources. It is a value and can be used again.
 public struct PreauthorizeRequest: Hashable, Sendable {
-    /// A cache that may answer in place of the provider.
+    /// A cache that may answer instead of the provider.
     public enum Feature: String, Sendable, CaseIterable {
         /// The client's own cache.
         case localCache = "LOCAL_CACHE"
-        /// The service's cache. If it is disabled, the service asks the provider.
+        /// The service's cache. If it is disabled, the service calls the provider.
         case remoteCache = "REMOTE_CACHE"
     }
 

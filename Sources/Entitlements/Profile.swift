@@ -6,7 +6,7 @@ public import Platform
 
 /// The authentication of a viewer with a provider, in REST API v2.
 public struct Profile: Hashable, Sendable {
-    /// The kind of authentication. Unknown values are kept.
+    /// The kind of authentication. Unknown values are retained.
     public struct Kind: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
@@ -28,7 +28,7 @@ public struct Profile: Hashable, Sendable {
 
     /// One item of the viewer's metadata.
     public struct Attribute: Hashable, Sendable, Codable {
-        /// The encryption state of a value. Unknown values are kept.
+        /// The encryption state of a value. Unknown values are retained.
         public struct State: RawRepresentable, Hashable, Sendable, Codable {
             public let rawValue: String
 

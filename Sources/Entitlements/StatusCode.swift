@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The recommended action for a ``Status``. The service may add actions; unknown ones are kept.
+/// The recommended action for a ``Status``. The service may add actions; unknown ones are retained.
 public struct StatusAction: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 
@@ -21,7 +21,7 @@ public struct StatusAction: RawRepresentable, Hashable, Sendable {
     public static let degradation = StatusAction(rawValue: "degradation")
     /// Retry a few times, with back-off.
     public static let retry = StatusAction(rawValue: "retry")
-    /// Retry after the time that the response states.
+    /// Retry after the time that the response reports.
     public static let retryAfter = StatusAction(rawValue: "retry-after")
 
     /// All documented actions.
@@ -31,7 +31,7 @@ public struct StatusAction: RawRepresentable, Hashable, Sendable {
     ]
 }
 
-/// The documented codes of enhanced errors. A ``Status`` also keeps undocumented codes.
+/// The documented codes of enhanced errors. A ``Status`` also accepts undocumented codes.
 public enum StatusCode: String, Sendable, CaseIterable {
     // Parameters and header fields of REST API v2.
     /// The service provider is unknown.

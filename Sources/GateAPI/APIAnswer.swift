@@ -39,10 +39,10 @@ package enum AnswerFormat: Sendable {
     }
 }
 
-/// The shape of a refusal: its format, and the member that states the refusal.
+/// The shape of a refusal: its format, and the member with the refusal.
 package struct RefusalShape: Sendable {
     package let format: AnswerFormat
-    /// `allowed` or `valid`, which is false, if the request asked for one of them.
+    /// `allowed` or `valid`, which is false, if the request demanded one of them.
     package let verdict: [JSON.Member]
 
     package init(format: AnswerFormat, verdict: [JSON.Member]) {

@@ -29,7 +29,7 @@ package enum APIFault: String, CaseIterable, Sendable {
     case bodyTooLarge = "body_too_large"
     /// The `Content-Type` of the body is not JSON.
     case unsupportedMediaType = "unsupported_media_type"
-    /// The `Content-Type` of the body is that of no manifest.
+    /// The `Content-Type` of the body is not that of a manifest.
     case manifestTypeUnsupported = "manifest_type_unsupported"
     /// The code is not in the table.
     case codeUnknown = "code_unknown"
@@ -135,7 +135,7 @@ package struct APIRefusal: Error {
 }
 
 extension APIRefusal {
-    /// Creates the refusal of a grant, with the claim or the fact that it concerns.
+    /// Creates the refusal of a grant, with its claim or fact.
     package init(_ refusal: GrantRefusal) {
         self.init(DenyCode.grant(refusal.code))
         action = refusal.action.rawValue

@@ -114,7 +114,7 @@ enum APIOperation {
     /// The most bytes of a manifest that is sent to be rewritten.
     static let largestManifest = 8 << 20
 
-    /// True if the operation is one of a hosted service, with forms in place of JSON.
+    /// True if the operation is one of a hosted service, with forms instead of JSON.
     var isHosted: Bool {
         switch self {
         case .hostedValidate, .hostedSign: true
@@ -122,7 +122,7 @@ enum APIOperation {
         }
     }
 
-    /// True if the operation takes bodies of this type.
+    /// True if the operation accepts bodies of this type.
     func accepts(_ type: String?) -> Bool {
         if case .rewrite = self { return ManifestType(type: type, path: "") != nil }
         if isHosted { return FormParameters.isForm(type) }

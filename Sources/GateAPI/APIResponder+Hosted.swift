@@ -15,7 +15,7 @@ internal import RequestTargets
 // their twin in JSON. A resource that a caller names is believed only if the caller's list or the catalogue has it.
 
 extension APIResponder {
-    /// `/tvs/v1/validate`: verifies a token and consumes nothing. Clients look at the status alone.
+    /// `/tvs/v1/validate`: verifies a token and consumes nothing. Clients read only the status.
     package func validate(_ call: RequestContext, by caller: String?) throws(APIRefusal) -> APIAnswer {
         _ = try hostedSettings(call)
         let parameters = try FormParameters(call.request)
@@ -32,7 +32,7 @@ extension APIResponder {
         }
     }
 
-    /// `/tvs/v1/sign`: consumes a token, and answers with the signed URL alone.
+    /// `/tvs/v1/sign`: consumes a token, and answers with only the signed URL.
     func signHosted(_ call: RequestContext, by caller: String?) throws(APIRefusal) -> Outcome {
         let settings = try hostedSettings(call)
         let parameters = try FormParameters(call.request)
@@ -65,8 +65,8 @@ extension APIResponder {
         }
     }
 
-    /// The entry of a path that the catalogue does not know, for a resource of the caller's list: the folder of the path, if it has
-    /// no path of another resource.
+    /// The entry of a path that the catalogue does not know, for a resource of the caller's list. It is the folder of
+    /// the path, if it has no path of another resource.
     private static func unlistedEntry(
         of path: String,
         query: String,
@@ -186,7 +186,7 @@ extension APIResponder {
 
     /// Reads the URL to sign, of the profile's host, without user and fragment.
     ///
-    /// - Returns: The path, in normal form, and the query as it was given; empty if there is none.
+    /// - Returns: The path, in normal form, and the query as it was sent; empty if there is none.
     private func url(
         _ text: String,
         for profile: GrantProfile,
@@ -213,8 +213,8 @@ extension APIResponder {
 }
 
 extension Catalogue.Entry {
-    /// Returns the entry with the grants of one of its profiles, for a URL whose path it has. Resource, use and limit stay those of
-    /// the entry.
+    /// Returns the entry with the grants of one of its profiles, for a URL whose path it has. Resource, use and limit
+    /// of the entry do not change.
     ///
     /// - Parameter resource: The resource that the caller names, which must be the entry's.
     fileprivate func signing(

@@ -74,7 +74,7 @@ private struct SignedURL {
     let target: Substring
     let packages: [Substring]
 
-    /// Cuts a URL; `nil` if it is none, or if servers could read differently what is left.
+    /// Cuts a URL; `nil` if it is none, or if servers could read the rest differently.
     init?(_ url: Substring, attribute: PackageAttribute) {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let authority = url.utf8[colon...].dropFirst(3)

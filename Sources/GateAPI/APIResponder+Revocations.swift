@@ -118,7 +118,7 @@ extension Gate {
 }
 
 extension RevocationRecord {
-    /// The record in a list. A subject is known by its id alone: stores keep neither GUIDs nor names.
+    /// The record in a list. A subject is known only by its id: stores have neither GUIDs nor names.
     fileprivate var json: JSON {
         let everything = issuedBefore.millisecondsSince1970 >= 1 << 53
         return .object([

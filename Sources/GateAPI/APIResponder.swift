@@ -26,7 +26,7 @@ package final class APIResponder: HTTPService {
     package let inFlight: ConcurrencyLimit
     package let requests: StatusCounters
     package let clock: @Sendable () -> Timestamp
-    /// The revocations as grants know them; `nil` if there is no key for their tags.
+    /// The revocations in the form for grants; `nil` if there is no key for their tags.
     package let revocationCache: RevocationCache?
     package let journal: RevocationJournal
     /// The policies for edges that check by themselves.
@@ -88,7 +88,7 @@ package final class APIResponder: HTTPService {
         }
     }
 
-    /// Admits a body if the path names an operation that takes one and the caller may send it. A refused request is
+    /// Admits a body if the path names an operation that accepts one and the caller may send it. A refused request is
     /// answered before its body is read.
     package func receive(_ head: HTTPRequestHead, on connection: HTTPConnection) -> HTTPReception {
         let request = HTTPRequest(head: head, connection: connection)
@@ -155,7 +155,7 @@ package final class APIResponder: HTTPService {
     package enum Outcome {
         case now(APIAnswer)
         case later(@Sendable () async throws(APIRefusal) -> APIAnswer)
-        /// After the store has answered about a use: the answer that follows from the decision.
+        /// Returns the answer that follows from the decision, after the store has answered about a use.
         case use(Gate.PendingUse, @Sendable (Decision) throws(APIRefusal) -> APIAnswer)
     }
 
@@ -248,7 +248,7 @@ package final class APIResponder: HTTPService {
         }
     }
 
-    /// Decides about each in a task of its own, so that other connections get their turn in between.
+    /// Decides about each in a task of its own, so that other connections are served in between.
     private static func decide(_ requests: [PlaybackRequest], by gate: Gate, at time: Timestamp) async -> [Decision] {
         await withTaskGroup(of: (Int, Decision).self) { group in
             for (number, request) in requests.enumerated() {
@@ -331,7 +331,7 @@ package final class APIResponder: HTTPService {
         in snapshot: CurrentGate.Snapshot
     ) throws(APIRefusal) -> String? {
         guard let scope = operation.scope else { return nil }
-        // The caller was authenticated at the head of the request, unless a reload took place since.
+        // The caller was authenticated at the head of the request, unless the configuration was reloaded since.
         if let admission = request.admission, admission.snapshot == snapshot.number { return admission.caller }
         let api = snapshot.configuration.api
         return try CallerAuthentication(callers: api.callers, hosts: api.hosts).authenticate(request, for: scope)
@@ -351,7 +351,7 @@ package final class APIResponder: HTTPService {
         }
     }
 
-    /// Takes room for `count` more decisions, and refuses at once if there is not enough.
+    /// Reserves room for `count` more decisions, and refuses at once if there is not enough.
     func reserveRoom(for count: Int) throws(APIRefusal) {
         guard inFlight.acquire(count) else {
             metrics.countOverload()

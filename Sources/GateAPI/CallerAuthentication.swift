@@ -89,7 +89,7 @@ extension Caller.Credential {
 
 /// A new bearer key of a caller, with at least 255 random bits from the system's generator.
 package struct APIKey: Sendable {
-    /// The key, which the caller keeps.
+    /// The key, for the caller.
     package let text: String
 
     /// Generates a key.
@@ -98,6 +98,6 @@ package struct APIKey: Sendable {
         text = "pg_" + digits.joined()
     }
 
-    /// The SHA-256 of the key, which the configuration keeps.
+    /// The SHA-256 of the key, for the configuration.
     package var digest: String { SHA256.digest(text).hexadecimal }
 }

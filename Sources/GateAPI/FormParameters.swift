@@ -55,7 +55,7 @@ package struct FormParameters {
         return value
     }
 
-    /// Returns a value in Base64 that must be there. A plus sign that was not encoded has become a space.
+    /// Returns a required value in Base64. A plus sign that was not encoded has become a space.
     package func base64(_ name: String) throws(APIRefusal) -> String {
         String(try required(name).map { $0 == " " ? "+" : $0 })
     }

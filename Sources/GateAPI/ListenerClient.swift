@@ -14,11 +14,11 @@ internal import struct SystemPackage.Errno
 
 /// Asks a listener of a running gate, at the address in the gate's configuration.
 ///
-/// Only the section of the listener is read, so that asking works while the file is being edited.
+/// Only the section of the listener is read, so that requests work while the file is being edited.
 package struct ListenerClient: Sendable {
     /// The address of the listener, as in the configuration.
     package let address: String
-    /// The bearer key; `nil` to ask without one.
+    /// The bearer key; `nil` for none.
     private let key: String?
     /// Scheme and authority.
     private let base: String
@@ -36,7 +36,7 @@ package struct ListenerClient: Sendable {
     /// Reads the address of the admin listener.
     ///
     /// - Parameter path: The path of the configuration file.
-    /// - Throws: `ConfigurationError` if the section cannot be read, or names no address that can be asked.
+    /// - Throws: `ConfigurationError` if the section cannot be read, or names no usable address.
     package init(configurationFile path: String) throws(ConfigurationError) {
         try self.init(path, section: "admin", key: nil) { GateConfiguration.admin($0).listener }
     }
@@ -46,7 +46,7 @@ package struct ListenerClient: Sendable {
     /// - Parameters:
     ///   - path: The path of the configuration file.
     ///   - key: The bearer key; `nil` for an open API.
-    /// - Throws: `ConfigurationError` if the section cannot be read, or names no address that can be asked.
+    /// - Throws: `ConfigurationError` if the section cannot be read, or names no usable address.
     package init(ofAPIIn path: String, key: String?) throws(ConfigurationError) {
         try self.init(path, section: "api", key: key) { GateConfiguration.API($0).listener }
     }

@@ -5,14 +5,14 @@ package import Manifests
 package import NIOHTTP1
 package import PlaybackGate
 
-/// A refusal by the manifest listener that is no decision of the gate: a fault of the request, of the origin or of the
+/// A refusal by the manifest listener, and not by a decision of the gate: a fault of the request, the origin or the
 /// manifest.
 ///
 /// The raw values are stable, and differ from all other codes.
 package enum ManifestRefusal: Error, Hashable {
     /// The path does not end as manifests do.
     case notServed
-    /// The request is allowed, but no grant can be written into its manifest, whose references would lead to refusals.
+    /// The request is allowed, but no grant can be written into its manifest. Its references would be refused.
     case withoutGrant
     /// The origin has no such manifest.
     case notFound

@@ -22,7 +22,7 @@ package struct ManifestWork: Sendable {
         self.limit = limit
     }
 
-    /// The largest manifest that is rewritten where the caller runs; a larger one would hold up an event loop.
+    /// The largest manifest that is rewritten on the caller's thread; a larger one would delay an event loop.
     private static let quickSize = 256 * 1024
 
     /// Returns the rewritten manifest.

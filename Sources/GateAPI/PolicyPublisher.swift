@@ -25,7 +25,7 @@ package final class PolicyPublisher: Sendable {
         let snapshot: CurrentGate.Snapshot
         let revision: UInt64
         let policy: EdgeBundle
-        /// The tag of what no part replaces.
+        /// The tag of the members that no part replaces.
         let rules: String
         /// The entity tag, with its quotes: that of the rules, and that of the parts.
         let tag: String
@@ -52,7 +52,7 @@ package final class PolicyPublisher: Sendable {
         self.revocationCache = revocationCache
     }
 
-    /// True if the revocations are not known: a policy without them would allow what was revoked.
+    /// True if the revocations are not known: a policy without them would allow revoked tokens.
     var isBlind: Bool { revocationCache.map { !$0.isRecent() } ?? false }
 
     /// True if there may be another edition.

@@ -17,14 +17,14 @@ package struct RevocationClient: Sendable {
     /// - Parameters:
     ///   - path: The path of the configuration file.
     ///   - key: The bearer key of a caller with the scope `revoke`; `nil` for an open API.
-    /// - Throws: `ConfigurationError` if the section cannot be read, or names no address that can be asked.
+    /// - Throws: `ConfigurationError` if the section cannot be read, or names no usable address.
     package init(configurationFile path: String, key: String?) throws(ConfigurationError) {
         client = try ListenerClient(ofAPIIn: path, key: key)
     }
 
     /// The answer of the API.
     package struct Answer: Sendable {
-        /// True if the gate did what was asked.
+        /// True if the gate has executed the request.
         package let isDone: Bool
         /// The body.
         package let body: JSON

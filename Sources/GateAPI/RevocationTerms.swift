@@ -9,11 +9,11 @@ package import ReplayStores
 // The revocations that API and operator page make.
 
 extension Revocation {
-    /// The longest time after a given time for which a token issued before it can be verified, under any policy that a
-    /// reload may bring: one day, plus four minutes of leeway.
+    /// The longest time after an instant for which a token issued before it can be verified. It holds for any policy
+    /// after a reload: one day, plus four minutes of leeway.
     private static let longestLife = VerificationPolicy.timeToLiveLimit + VerificationPolicy.leewayLimit * 2
 
-    /// Creates the revocation that a body asks for. Without `expires` it lasts until no token that it revokes can be
+    /// Creates the revocation of a body. Without `expires` it lasts until no token that it revokes can be
     /// verified, before or after any reload, but at most 400 days.
     package init(_ body: RevocationBody, for gate: Gate, at now: Timestamp) throws(APIRefusal) {
         // An issuer's clock may be ahead by the early leeway, so a token issued before a time may carry a later issue time.

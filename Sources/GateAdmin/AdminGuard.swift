@@ -9,8 +9,8 @@ internal import PlaybackGate
 
 /// Protects the admin listener from web pages: of its endpoints, only the operator page has credentials.
 ///
-/// Beside the rule of ``HostGuard``: a form needs no permission to POST, so a request that changes state must carry a header field
-/// that a form cannot set, or come from a page of this listener.
+/// Beside the rule of ``HostGuard``: a form needs no permission to POST. A request that changes state must therefore
+/// carry a header field that a form cannot set, or come from a page of this listener.
 struct AdminGuard {
     /// The names of the listener, in the form of ``HostName``.
     let hosts: [String]

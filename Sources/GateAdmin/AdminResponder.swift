@@ -99,7 +99,7 @@ package struct AdminResponder: HTTPService {
         return answer
     }
 
-    /// The longest wait of a scrape for the store: metrics must come while a store hangs, of all times.
+    /// The longest wait of a scrape for the store: metrics must be available above all while a store hangs.
     private static let longestScrape = Duration.milliseconds(200)
 
     private func metrics() async -> APIAnswer {

@@ -15,7 +15,7 @@ package struct GateMonitor: Sendable {
     /// Reads the address of the admin listener.
     ///
     /// - Parameter path: The path of the configuration file.
-    /// - Throws: `ConfigurationError` if the section cannot be read, or names no address that can be asked.
+    /// - Throws: `ConfigurationError` if the section cannot be read, or names no usable address.
     package init(configurationFile path: String) throws(ConfigurationError) {
         client = try ListenerClient(configurationFile: path)
     }
@@ -43,7 +43,7 @@ package struct MetricsSample: Sendable {
     private let values: [(name: Substring, labels: [Substring: Substring], value: Double)]
     private let time: ContinuousClock.Instant
 
-    /// Reads the text format of Prometheus, as a gate writes it. Lines that are none are passed over.
+    /// Reads the text format of Prometheus, as a gate writes it. Other lines are skipped.
     package init(_ text: String, at time: ContinuousClock.Instant) {
         self.time = time
         values = text.split(separator: "\n").compactMap { line in

@@ -16,7 +16,7 @@ package struct HealthCheck: Sendable {
     /// Reads the address of the admin listener.
     ///
     /// - Parameter path: The path of the configuration file.
-    /// - Throws: `ConfigurationError` if the section cannot be read, or names no address that can be asked.
+    /// - Throws: `ConfigurationError` if the section cannot be read, or names no usable address.
     package init(configurationFile path: String) throws(ConfigurationError) {
         client = try ListenerClient(configurationFile: path)
     }
@@ -36,7 +36,7 @@ package struct HealthReport: Sendable {
 }
 
 extension ListenerClient {
-    /// Asks for the state of the gate.
+    /// Requests the state of the gate.
     package func health() async throws(ListenerClient.Failure) -> HealthReport {
         let (status, body) = try await get("/readyz", upTo: 64 * 1024)
         let limits = JSONLimits(depth: 4, members: 64, elements: 64)

@@ -11,8 +11,9 @@ internal import PlaybackGate
 internal import ReplayStores
 package import Telemetry
 
-/// The readiness of the service: it is ready if a key is valid now, the store answers, revocations of grants are known, every
-/// key set is there, the catalogue is not empty, and every listener has room for a connection.
+/// The readiness of the service. It is ready if a key is valid now, the store answers, and revocations of grants are
+/// known. Every key set must be there, the catalogue must not be empty, and every listener must have room for a
+/// connection.
 package struct Readiness: Sendable {
     package let live: CurrentGate
     package let keySets: KeySetKeeper
@@ -41,8 +42,8 @@ package struct Readiness: Sendable {
         package var faults: [JSON.Member] = []
         /// True if the store has just proved that it can record uses.
         var isStoreUp = true
-        /// The problems for which the last reload was rejected, each with its line; none if it was not. The service goes on by
-        /// its previous configuration.
+        /// The problems for which the last reload was rejected, each with its line; none if it was not. The service
+        /// continues with its previous configuration.
         package let rejectedReload: [String]
     }
 

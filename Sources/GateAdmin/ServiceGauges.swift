@@ -129,7 +129,7 @@ package struct ServiceGauges: Sendable {
     }
 
     private var connections: [PrometheusGauge] {
-        // A listener with several addresses has places for each.
+        // A listener with several addresses has slots for each.
         var names: [String] = []
         for limit in connectionLimits where !names.contains(limit.listener) { names.append(limit.listener) }
         return names.map { name in

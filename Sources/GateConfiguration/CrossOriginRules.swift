@@ -9,7 +9,7 @@ package struct CrossOriginRules: Hashable, Sendable {
     package let origins: [String]?
     /// True if requests may be made with cookies.
     let allowsCredentials: Bool
-    /// The time for which a browser may keep the answer to a preflight, in seconds.
+    /// The time for which a browser may cache the answer to a preflight, in seconds.
     let maximumAge: Int64
     /// The header fields that a page's requests may have, besides `Range` and those with tokens.
     let requestHeaders: [String]

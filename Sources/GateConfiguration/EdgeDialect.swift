@@ -22,7 +22,7 @@ package enum EdgeDialect: String, CaseIterable, Sendable {
     /// Envoy's gRPC `ext_authz`: the facts of the client's request in a message, on a listener of its own.
     case grpc
 
-    /// The row of a dialect: a new edge is one of them. The names are in lower case.
+    /// The row of a dialect: a new edge needs only a row. The names are in lower case.
     package struct Row: Sendable {
         /// The path of the endpoint; `nil` if the dialect has none.
         package var endpoint: StaticString?
@@ -48,11 +48,11 @@ package enum EdgeDialect: String, CaseIterable, Sendable {
         package var form: MediaPath.Form
         /// True if the client's address is in a list, to which proxies add.
         package var isForwardedList: Bool
-        /// True if a client's own fields could be taken for answers of the gate.
+        /// True if a client's own fields could be read as answers of the gate.
         package var refusesAnswerFields: Bool
         /// True if the edge can pass an answer with 302 on to the client.
         package var passesRedirects: Bool
-        /// The fields that edges of the dialect take a new grant from, in the pages and modules that ask by it.
+        /// The fields from which edges of the dialect read a new grant, in its pages and modules.
         package var grantFields: DeliveredGrant.Fields
 
         /// Creates a row of its members.
@@ -144,7 +144,7 @@ package enum EdgeDialect: String, CaseIterable, Sendable {
         Row(host: "host", scheme: "x-forwarded-proto", client: "x-envoy-external-address"),
     ]
 
-    /// The place among all dialects.
+    /// The index among all dialects.
     package var number: Int {
         switch self {
         case .nginx: 0

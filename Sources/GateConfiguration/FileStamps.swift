@@ -6,11 +6,11 @@ internal import Platform
 
 /// The state of a configuration file and of the files that it names, for detecting changes.
 ///
-/// Compare with the stamps taken *before* the files were read: a write during the read, or before the watch starts, is a
+/// Compare with the stamps read *before* the files were read: a write during the read, or before the watch starts, is a
 /// change too.
 package struct FileStamps: Equatable, Sendable {
     private let stamps: [String: FileStamp]
-    /// The stamp of the configuration file; `nil` if its text is kept whatever the file is now.
+    /// The stamp of the configuration file; `nil` if its text is retained regardless of the file.
     private let own: FileStamp?
 
     /// The stamps of the files that the configuration names, without its own.
@@ -18,14 +18,14 @@ package struct FileStamps: Equatable, Sendable {
 
     private init(_ stamps: [String: FileStamp], own: FileStamp?) { (self.stamps, self.own) = (stamps, own) }
 
-    /// Takes the stamps of the files as they are now.
+    /// Reads the present stamps of the files.
     package init(_ configuration: GateConfiguration) {
         let own = configuration.file.stamp.flatMap { _ in FileStamp(configuration.file.path) }
         self.init(configuration, own: own) { FileStamp($0.path) }
     }
 
-    /// Takes the stamps before the files that `configuration` names are read. The stamp of the configuration file itself is
-    /// from before its own reading.
+    /// Reads the stamps before the files that `configuration` names are read. The stamp of the configuration file
+    /// itself is from before its own reading.
     package init(before configuration: GateConfiguration) {
         self.init(configuration, own: configuration.file.stamp) { $0.stamp }
     }

@@ -4,7 +4,7 @@
 internal import HTTPServer
 
 extension GateConfiguration {
-    /// Settings that work, and that an operator in production would not want: for `playgate check`.
+    /// Settings that work but are unwanted in production: for `playgate check`.
     package var advice: [String] { [openMemory].compactMap(\.self) + closedSockets }
 
     /// An API without keys in front of a store that forgets.
@@ -15,7 +15,7 @@ extension GateConfiguration {
             + "restart forgets what was consumed; in production, set api.keys (playgate keys api NAME) and use.store"
     }
 
-    /// Sockets for edges that no other user than the gate's can open: a connection needs the right to write.
+    /// Sockets for edges that only the gate's user can open: a connection needs the right to write.
     private var closedSockets: [String] {
         guard let edge else { return [] }
         return (edge.listeners + edge.offloads + edge.grpc).compactMap { listener in

@@ -71,7 +71,7 @@ extension PlaybackGate.Catalogue.Entry {
         )
     }
 
-    /// Reads the grants of an entry: the names of profiles, and what they open.
+    /// Reads the grants of an entry: the names of profiles, and their scopes.
     private static func readGrants(
         from section: ConfigurationSection,
         use: Use,

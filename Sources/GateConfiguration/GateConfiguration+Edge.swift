@@ -82,7 +82,7 @@ extension ForwardedFor {
 }
 
 extension ConfigurationSection {
-    /// Reads the texts of a key as networks. Each that is none is noted.
+    /// Reads the texts of a key as networks. Each invalid one is noted.
     fileprivate func networks(_ key: String, texts: [String]) -> [IPNetwork] {
         texts.compactMap { text in
             let network = IPNetwork(text)

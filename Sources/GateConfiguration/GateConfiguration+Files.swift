@@ -13,7 +13,7 @@ extension GateConfiguration {
             + listenersWithTLS.flatMap { $0.tls?.files ?? [] } + (grants?.files ?? [])
     }
 
-    /// Notes named files that cannot be read, so that they stand in one list with the errors of the configuration itself.
+    /// Notes named files that cannot be read, so that they are in one list with the errors of the configuration itself.
     func noteUnreadableFiles(_ problems: ProblemList) {
         for file in namedFiles where !file.value.isEmpty && !problems.contains(below: file.location.key) {
             do throws(FileFault) { _ = try file.value.bytesOfFile(limit: 64 << 20) } catch {

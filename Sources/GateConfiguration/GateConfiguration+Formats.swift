@@ -81,7 +81,7 @@ extension ConfigurationSection {
         return .cat
     }
 
-    /// Notes rules that a format cannot keep, and removes those that are defaults.
+    /// Notes rules that a format cannot follow, and removes those that are defaults.
     func noteConflicts(of rules: inout GrantProfile.Rules, _ format: GrantFormat) {
         if format != .uriSigning {
             noteSignedURISettings()

@@ -48,7 +48,7 @@ extension GateConfiguration {
                 case set(Located<String>)
                 /// The bytes of a symmetric key.
                 case secret([UInt8])
-                /// A secret in the form that a vendor hands out, for the vendor's format alone.
+                /// A secret in the form that a vendor hands out, only for the vendor's format.
                 case vendors(SigningSecret)
                 /// A key that encrypts claims of signed URIs, and does nothing else.
                 case encryption(EncryptionKey)

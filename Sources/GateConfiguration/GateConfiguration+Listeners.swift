@@ -160,7 +160,7 @@ extension GateConfiguration {
         ["api", "admin", "edge", "spoe", "grpc", "manifest"].compactMap(listener).filter { $0.tls != nil }
     }
 
-    /// Returns a listener by its name in logs and metrics: of several with the same settings, the first.
+    /// Returns a listener by its name in logs and metrics; the first of several with the same settings.
     package func listener(_ name: String) -> Listener? {
         switch name {
         case "api": api.listener

@@ -17,17 +17,17 @@ extension GateConfiguration {
         package var origin: OriginAddress
         /// Other hosts to which the origin may redirect.
         var redirectHosts: [URIAuthority]
-        /// The beginning of the paths of players' URLs, which a proxy in front takes off.
+        /// The beginning of the paths of players' URLs, which a proxy in front removes.
         package var publicPath: PublicPath
         /// The way in which references carry a grant.
         package var mode: Mode
-        /// The changes to manifests beside the grants in their references.
+        /// The changes to manifests besides the grants in their references.
         package var options: ManifestRules.Options
         /// The hosts whose references carry a grant, besides the one that the player requested.
         package var hosts: [HostName]
         /// The profile of the grants among those of an entry; `nil` for the first.
         package var profile: String?
-        /// The places in which players may show tokens and grants.
+        /// The sources in which players may present tokens and grants.
         package var sources: TokenSources
         /// The peers whose `X-Forwarded-*` fields are the facts of a request.
         package var peers: TrustedPeers
@@ -35,9 +35,9 @@ extension GateConfiguration {
         package var forwardedFor: ForwardedFor
         /// The ends of the paths that are manifests, in lower case.
         package var suffixes: [String]
-        /// Other paths that are manifests, whatever they end in.
+        /// Other paths that are manifests, with any ending.
         package var paths: PlaybackGate.Catalogue
-        /// The time that a viewer may take longer than a finished playlist plays.
+        /// The time by which a viewer may exceed the duration of a finished playlist.
         package var margin: Duration
         /// The most fetches at a time.
         package var fetches: Int
@@ -146,7 +146,7 @@ extension GateConfiguration.Manifest {
 }
 
 extension GateConfiguration.Manifest.Mode {
-    /// The place in which references carry a grant.
+    /// The source in which references carry a grant.
     package var source: TokenSource {
         switch self {
         case .segment: .segment(IssuedGrant.segmentPrefix)
@@ -208,7 +208,7 @@ extension ConfigurationSection {
 }
 
 extension ConfigurationSection {
-    /// Reads the changes to manifests beside the grants in their references.
+    /// Reads the changes to manifests besides the grants in their references.
     fileprivate var manifestOptions: ManifestRules.Options {
         var options: ManifestRules.Options = []
         if bool("keysWithoutGrant", default: false) { options.insert(.sparingKeys) }

@@ -14,7 +14,7 @@ extension GateConfiguration {
         try self.init(file.text, file: file)
     }
 
-    /// Parses the text of a configuration again, with what the files that it names have now.
+    /// Parses the text of a configuration again, with the present content of the files that it names.
     ///
     /// - Throws: ``ConfigurationError`` with all problems.
     package init(again configuration: GateConfiguration) throws(ConfigurationError) {
@@ -37,7 +37,7 @@ extension GateConfiguration {
         let profiles = grants?.profiles.map(\.value) ?? []
         let catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor, profiles: profiles) }
         self.catalogue = catalogue
-        // The cache is on by default only if an entry lets a token be shown repeatedly.
+        // The cache is on by default only if an entry lets a token be presented repeatedly.
         let isRepeated = catalogue.entries.contains { $0.value.use == .withinTTL }
         verification = root.section("verification") { Verification($0, cacheCapacity: isRepeated ? 16_384 : 0) }
         policies = root.list("policies", read: PlaybackPolicy.init)
@@ -102,7 +102,7 @@ extension GateConfiguration {
         }
     }
 
-    /// Notes listeners of a section that have an address of another, or of one another.
+    /// Notes listeners of a section that share an address with another section or with each other.
     private func noteAddresses(
         of section: String,
         listeners: [Listener],
@@ -122,7 +122,7 @@ extension GateConfiguration {
 }
 
 extension ListenerAddress {
-    /// True if two listeners cannot both listen. Port 0 never collides: it is another port each time.
+    /// True if two listeners cannot both listen. Port 0 never collides: the system chooses another port each time.
     fileprivate func collides(with other: ListenerAddress) -> Bool {
         if case .tcp(_, 0) = self { return false }
         return self == other

@@ -43,8 +43,8 @@ extension GateConfiguration.Grants {
         }
     }
 
-    /// Notes keys for encryption that are named where keys for signing are meant, and the reverse; and algorithms that a format
-    /// does not have.
+    /// Notes keys for encryption that are used as keys for signing, and the reverse. Also notes algorithms that a
+    /// format does not have.
     func noteMisusedKeys(_ section: ConfigurationSection) {
         for profile in profiles.map(\.value) {
             noteMisused(
@@ -146,7 +146,7 @@ extension ConfigurationSection {
         }
     }
 
-    /// Notes rules of a profile that signed URIs cannot keep.
+    /// Notes rules of a profile that signed URIs cannot follow.
     func noteConflictsOfSignedURIs(_ rules: GrantProfile.Rules) {
         let signing = rules.signing
         if !rules.binding.headers.isEmpty {

@@ -68,7 +68,7 @@ extension TokenSource {
 }
 
 extension TokenSource {
-    /// The sources of grants unless the configuration names others: none without profiles.
+    /// The sources of grants unless the configuration names others; without profiles, none.
     fileprivate static func standard(for profiles: [GrantProfile]) -> [TokenSource] {
         let signed: [TokenSource] = profiles.contains { $0.format == .uriSigning } ? [.package(.standard)] : []
         let profiles = profiles.filter { $0.format == .cat }
@@ -80,8 +80,8 @@ extension TokenSource {
         ] + signed
     }
 
-    /// Reads `query: NAME`, `cookie: NAME`, `header: NAME` (and `scheme`), `segment: PREFIX` or `package: NAME`; `nil` if it is
-    /// none.
+    /// Reads `query: NAME`, `cookie: NAME`, `header: NAME` (and `scheme`), `segment: PREFIX` or `package: NAME`; `nil`
+    /// for another form.
     package static func read(_ section: ConfigurationSection) -> TokenSource? {
         if section.has("package") {
             let name = section.string("package", default: PackageAttribute.standardName)

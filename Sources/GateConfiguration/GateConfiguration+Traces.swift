@@ -106,7 +106,7 @@ extension GateConfiguration.Traces {
 extension GateConfiguration.Traces.Header {
     private static let own = ["host", "content-type", "content-length", "transfer-encoding", "connection"]
 
-    /// True if the field may be sent, and is not one that each request has.
+    /// True if the field may be sent, and is not present in every request.
     fileprivate var isValid: Bool {
         name.isToken && !Self.own.contains(name.lowercased()) && !value.text.isEmpty
             && value.text.utf8.allSatisfy { 0x20..<0x7F ~= $0 }

@@ -13,7 +13,7 @@ package import RedisStore
 
 /// The configuration file of the gate, read once into plain values.
 ///
-/// Files that it names (keys, feeds) are not read yet; see `GateBuilder`.
+/// Files that it names (keys, feeds) are not read yet; see `GateLoader`.
 package struct GateConfiguration: Sendable {
     /// The configuration file.
     package let file: ConfigurationFile
@@ -36,7 +36,7 @@ package struct GateConfiguration: Sendable {
     /// The callers that may use the operator page; none if there is no page.
     package var adminCallers: [Caller]
     package var log: Log
-    /// The settings of the spans that are sent to a collector; `nil` if none are.
+    /// The settings of the spans that are sent to a collector; `nil` if none are sent.
     package var traces: Traces?
     package var shutdownGrace: Duration
     package var watch: FileWatching
@@ -53,9 +53,10 @@ package struct GateConfiguration: Sendable {
         package var subject: Subject
 
         package enum Subject: String, CaseIterable {
-            /// Keys, certificates and feeds: what the configuration names.
+            /// The files that the configuration names: keys, certificates and feeds.
             case files
-            /// The configuration too. A writer that pauses for seconds may open what it protects later.
+            /// The configuration too. If a writer pauses for seconds, a reload may open media that the rest of the file
+            /// protects.
             case configuration
             case nothing = "false"
         }
@@ -134,7 +135,7 @@ package struct GateConfiguration: Sendable {
 
     package struct API: Sendable {
         package var listener: Listener
-        /// The callers that may use the API; `nil` if every caller may, which only a local listener permits.
+        /// The callers that may use the API; `nil` if every caller may use it, which only a local listener permits.
         package var callers: [Caller]?
         /// The host names of a listener for every caller, besides addresses and localhost.
         package var hosts: [String]
@@ -194,7 +195,7 @@ package struct Caller: Hashable, Sendable {
     package let name: String
     package let credential: Credential
     package let scopes: Set<Scope>
-    /// The resources that the caller may name by itself at `/tvs/v1`; `nil` for those of the catalogue alone.
+    /// The resources that the caller may name at `/tvs/v1`; `nil` for only those of the catalogue.
     package let resources: [String]?
 
     package enum Credential: Hashable, Sendable {
@@ -261,7 +262,7 @@ extension GateConfiguration.Listener {
     /// The settings of this listener, with its certificate and key read from their files.
     ///
     /// - Parameter application: The protocol that it speaks, as ALPN names it.
-    /// - Throws: ``ConfigurationError`` at the place of the file that cannot be used.
+    /// - Throws: ``ConfigurationError`` at the location of the file that cannot be used.
     package func settings(speaking application: String = "http/1.1") throws(ConfigurationError) -> ListenerSettings {
         ListenerSettings(
             address: address,

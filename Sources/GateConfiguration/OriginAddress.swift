@@ -7,12 +7,12 @@ internal import RequestTargets
 package struct OriginAddress: Hashable, Sendable {
     /// The URL up to its path, such as `https://origin.example:8443`.
     package let site: String
-    /// The path before those of requests, without its last slash; empty for none.
+    /// The path before the paths of requests, without its last slash; empty for none.
     package let base: String
     /// The host, and the port unless it is the scheme's default one.
     package let authority: String
 
-    /// An address in place of one that cannot be parsed. The configuration with it is refused.
+    /// A substitute for an address that cannot be parsed. The configuration with it is refused.
     package static let none = OriginAddress(site: "", base: "", authority: "")
 
     private init(site: String, base: String, authority: String) {

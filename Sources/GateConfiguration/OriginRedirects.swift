@@ -5,7 +5,7 @@ package import Encodings
 internal import Manifests
 internal import RequestTargets
 
-/// The redirects of the origin that are followed: to itself, and to hosts that are named.
+/// The redirects of the origin that are followed: to itself, and to configured hosts.
 package struct OriginRedirects: Sendable {
     /// The most redirects that follow each other.
     package static let maximum = 5
@@ -13,8 +13,8 @@ package struct OriginRedirects: Sendable {
     /// The other hosts, in lower case, with their port unless it is the scheme's.
     package let hosts: [URIAuthority]
 
-    /// Returns the absolute URL that a `Location` leads to; `nil` if it is not to be followed: to a host that is not named, from `https`
-    /// to `http`, or to what servers could take for another URL.
+    /// Returns the absolute URL of a `Location`; `nil` if it must not be followed. That is a URL of a host that is not
+    /// configured, a change from `https` to `http`, or a URL that servers could read differently.
     ///
     /// Source: RFC 9110 §10.2.2.
     ///

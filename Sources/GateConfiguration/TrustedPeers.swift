@@ -5,10 +5,10 @@ package import HTTPServer
 package import NIOCore
 package import RequestTargets
 
-/// The peers that may ask as edges: this machine, and the configured networks and certificates. A client that reaches the
-/// listener directly could forge the edge's header fields.
+/// The peers that may send checks as edges: this machine, and the configured networks and certificates. A client that
+/// reaches the listener directly could forge the edge's header fields.
 package struct TrustedPeers: Hashable, Sendable {
-    /// True if every process of this machine may ask over TCP.
+    /// True if every process of this machine may send checks over TCP.
     var trustsLoopback = true
     package var networks: [IPNetwork] = []
     /// The SHA-256 digests of client certificates.
@@ -27,7 +27,7 @@ package struct TrustedPeers: Hashable, Sendable {
 
     /// Returns true if a peer is trusted.
     ///
-    /// - Parameter certificate: The SHA-256 digest of the certificate that it has shown; `nil` for none.
+    /// - Parameter certificate: The SHA-256 digest of the certificate that it presented; `nil` for none.
     package func trusts(_ address: SocketAddress?, certificate: [UInt8]?) -> Bool {
         isAddressTrusted(address) || certificate.map { certificates.contains($0) } ?? false
     }

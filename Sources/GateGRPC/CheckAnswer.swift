@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The answer to a check: what `envoy.service.auth.v3.CheckResponse` says of it.
+/// The answer to a check, as in `envoy.service.auth.v3.CheckResponse`.
 package enum CheckAnswer: Sendable, Equatable {
     case allow(Allowance)
     case deny(Denial)
@@ -20,7 +20,7 @@ package enum CheckAnswer: Sendable, Equatable {
         package init() {}
     }
 
-    /// The answer of Envoy in place of the origin's.
+    /// The answer of Envoy instead of the origin's.
     package struct Denial: Sendable, Equatable {
         /// The status of HTTP, such as 403.
         package var status: Int
@@ -48,7 +48,7 @@ package enum CheckAnswer: Sendable, Equatable {
         }
     }
 
-    /// The bytes of the message. Its status is always there: Envoy takes an absent one for 0, which allows.
+    /// The bytes of the message. The status is always included: Envoy reads an absent status as 0, which allows.
     package var message: [UInt8] {
         var writer = ProtobufWriter()
         switch self {

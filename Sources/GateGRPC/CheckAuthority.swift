@@ -9,10 +9,10 @@ package protocol CheckAuthority: Sendable {
     ///
     /// - Parameters:
     ///   - request: The client's request; `nil` if Envoy did not describe it unambiguously.
-    ///   - peer: The peer that asks.
+    ///   - peer: The peer that sends checks.
     func check(_ request: CheckRequest?, from peer: GRPCPeer) async -> CheckAnswer
 
-    /// True if a peer may ask. The connection of any other is closed `requestTimeout` after its first request.
+    /// True if a peer may send checks. The connection of any other is closed `requestTimeout` after its first request.
     func trusts(_ peer: GRPCPeer) -> Bool
 
     /// True if checks can be decided, for the health service.
@@ -23,7 +23,7 @@ package protocol CheckAuthority: Sendable {
 package struct GRPCPeer: Sendable {
     /// The address; `nil` if it is unknown.
     package let address: SocketAddress?
-    /// The SHA-256 digest of the certificate that it has shown; `nil` for none.
+    /// The SHA-256 digest of the certificate that it presented; `nil` for none.
     package let certificate: [UInt8]?
 
     package init(address: SocketAddress?, certificate: [UInt8]?) {

@@ -3,7 +3,8 @@
 
 internal import Encodings
 
-/// The request of a client that Envoy asks about: those fields of `envoy.service.auth.v3.CheckRequest` that a decision needs.
+/// The request of a client in Envoy's message: those fields of `envoy.service.auth.v3.CheckRequest` that a decision
+/// needs.
 package struct CheckRequest: Sendable, Equatable {
     /// A header field of the client's request.
     package struct Field: Sendable, Equatable {
@@ -24,7 +25,7 @@ package struct CheckRequest: Sendable, Equatable {
     /// The most header fields.
     static let maximumFields = 256
 
-    /// Reads a message; `nil` if it is none, states a fact twice, or has no method or path.
+    /// Reads a message; `nil` if it is none, has a fact twice, or has no method or path.
     package init?(_ message: [UInt8]) {
         do {
             guard let http = try Self.http(message[...]) else { return nil }
@@ -100,7 +101,7 @@ package struct CheckRequest: Sendable, Equatable {
 }
 
 extension String {
-    /// Stores a text that is stated once.
+    /// Stores a text that occurs once.
     fileprivate mutating func fill(_ value: ProtobufReader.Value) throws(ProtobufReader.Fault) {
         guard isEmpty else { throw ProtobufReader.Fault() }
         self = try value.text

@@ -18,8 +18,8 @@
 
         /// - Parameters:
         ///   - group: The event loops that read and write.
-        ///   - places: The places for connections.
-        ///   - onListening: Is told where it listens, once it does.
+        ///   - places: The slots for connections.
+        ///   - onListening: Called with the address, once it listens.
         package init(
             _ settings: ListenerSettings,
             authority: any CheckAuthority,
@@ -37,7 +37,7 @@
         /// The most checks at a time on a connection. Envoy opens another one beyond it.
         private static let maximumStreams = 256
 
-        /// The most bytes of a message: Envoy sends the client's header fields, and what it knows besides.
+        /// The most bytes of a message: Envoy sends the client's header fields, and further facts.
         private var maximumMessage: Int { 4 * settings.limits.headerBytes }
 
         /// Listens until graceful shutdown. Then it accepts no more connections, and tells the clients of the others to open no
@@ -92,7 +92,7 @@
                     if authority.trusts(GRPCPeer(address: address, certificate: certificate)) {
                         connectionLimit.slot(of: connection)?.prove()
                     } else {
-                        // Frees the place of an untrusted peer, which has been refused then.
+                        // Frees the slot of an untrusted peer, whose request has been refused then.
                         connection.eventLoop.scheduleTask(in: limit) { connection.close(promise: nil) }
                     }
                 }

@@ -7,17 +7,17 @@ internal import Synchronization
 
 /// The certificates of the open connections, by the addresses of their peers.
 ///
-/// gRPC tells its services the address of a peer only.
+/// gRPC gives its services the address of a peer only.
 final class PeerCertificates: Sendable {
     private let digests = Mutex<[String: [UInt8]]>([:])
 
-    /// Returns the SHA-256 digest of the certificate that a peer has shown; `nil` for none.
+    /// Returns the SHA-256 digest of the certificate that a peer presented; `nil` for none.
     func digest(of peer: SocketAddress) -> [UInt8]? {
         guard let key = peer.key else { return nil }
         return digests.withLock { $0[key] }
     }
 
-    /// Keeps the certificate of a connection as long as it is open. Called on its event loop, after the handshake.
+    /// Stores the certificate of a connection as long as it is open. Called on its event loop, after the handshake.
     func remember(_ connection: any Channel) {
         guard let key = connection.remoteAddress?.key, digests.withLock({ $0[key] == nil }),
             let digest = HTTPConnection(connection).certificateDigest

@@ -5,7 +5,7 @@
 struct ProtobufWriter {
     private(set) var bytes: [UInt8] = []
 
-    /// Writes a number. Zero, which is what an absent field means, is omitted.
+    /// Writes a number. Zero is omitted, because an absent field means zero.
     mutating func write(_ number: Int, field: UInt8) {
         guard number > 0 else { return }
         bytes.append(field << 3)

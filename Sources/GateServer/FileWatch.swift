@@ -30,8 +30,8 @@ package struct FileWatch<Stamps: Equatable> {
         return refused.again <= now
     }
 
-    /// Records that the files were read and refused. They are read again when they change, or from the time `again` on: the
-    /// fault may be in a file that only the new configuration names, or depend on the time.
+    /// Records that the files were read and refused. They are read again when they change, or from the time `again` on.
+    /// The fault may be in a file that only the new configuration names, or depend on the time.
     package mutating func refuse(_ seen: Stamps, inForce: UInt64, until again: ContinuousClock.Instant) {
         refused = (seen, inForce, again)
     }

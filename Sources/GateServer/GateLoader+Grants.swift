@@ -54,9 +54,9 @@ extension GateLoader {
             )
         }
 
-        /// Creates the first authority of a service, with an empty mirror of revocations.
+        /// Creates the first authority of a service, with an empty cache of revocations.
         ///
-        /// - Parameter greatestAge: The age above which the mirror is too old to allow playbacks by.
+        /// - Parameter greatestAge: The age above which the cache is too old to allow playbacks.
         package func authority(
             keySets: KeySetKeeper,
             metrics: any MetricsFactory,
@@ -73,8 +73,8 @@ extension GateLoader {
             )
         }
 
-        /// Creates an authority with the subject key and the mirror of the one before. Tags in the mirror are made by that
-        /// key, so that a change of the key takes effect after a restart.
+        /// Creates an authority with the subject key and the revocation cache of the one before. Tags in the cache are
+        /// made by that key, so that a change of the key becomes effective after a restart.
         package func authority(
             inPlaceOf present: GrantService,
             keySets: KeySetKeeper,
@@ -276,7 +276,7 @@ extension GateConfiguration.Grants {
         name.flatMap { name in keys.first { $0.id == name }?.encryptionKey }
     }
 
-    /// Returns how signed URIs of an issuer are accepted. What a profile encrypts or leaves out is known here too.
+    /// Returns how signed URIs of an issuer are accepted. The issuer's profiles add their decryption keys and headers.
     fileprivate func signer(
         of issuer: Issuer,
         keys: [GrantKeyFiles.Member],
@@ -329,8 +329,8 @@ extension GateConfiguration.Grants {
         return headers + [header.value]
     }
 
-    /// Returns how tokens of an issuer are accepted. Gates of one installation have the same issuer, and accept what they
-    /// issue.
+    /// Returns how tokens of an issuer are accepted. Gates of one installation have the same issuer, and accept each
+    /// other's tokens.
     fileprivate func accepted(_ issuer: Issuer) -> AcceptedIssuer {
         var accepted = issuer.accepted
         if profiles.contains(where: { issuer.isIssuer(of: $0.value) && $0.value.isIssued }) {
@@ -377,7 +377,8 @@ extension GateConfiguration.Grants.Issuer {
 
     /// The binding of the keys of the configuration, of any algorithm.
     var ownBinding: KeyBinding {
-        // COSE has PS256 alone for RSA. An RSA key that names no algorithm has one of the two, and never both (RFC 8725 §3.1).
+        // For RSA, COSE has only PS256. An RSA key that names no algorithm has one of the two, and never both (RFC 8725
+        // §3.1).
         let isPKCS1 = format == .uriSigning && algorithms.contains(.rs256) && !algorithms.contains(.ps256)
         return KeyBinding(issuer: name, format: format.tokenFormat, rsaAlgorithm: isPKCS1 ? .rs256 : .ps256)
     }

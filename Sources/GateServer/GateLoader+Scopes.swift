@@ -10,7 +10,7 @@ internal import PlaybackGate
 // would notice before a viewer does.
 
 extension GateLoader {
-    /// Notes the entries and feeds whose grants would open what they are not given for, and those whose playbacks cannot be counted.
+    /// Notes the entries and feeds whose grants would open other media, and those whose playbacks cannot be counted.
     static func checkGrants(
         of configuration: GateConfiguration.Catalogue,
         catalogue: Catalogue,
@@ -44,7 +44,8 @@ extension GateLoader {
         }
     }
 
-    /// Notes the entries and feeds of which a vendor's format can sign nothing: their playbacks would have no such grant.
+    /// Notes the entries and feeds for which a vendor's format can sign nothing: their playbacks would have no such
+    /// grant.
     static func checkSigning(
         of configuration: GateConfiguration.Catalogue,
         catalogue: Catalogue,
@@ -63,7 +64,7 @@ extension GateLoader {
             if let fault = fault(entry.value) { problems.add(at: entry.location, message: fault) }
         }
         for feed in configuration.feeds where !feed.grants.isEmpty {
-            // To sign for every item of a large feed takes minutes, and its siblings have the same fault.
+            // Signing for every item of a large feed would need minutes, and its siblings have the same fault.
             let item = catalogue.entries.first { entry in
                 if case .feed(feed.file.value, _) = entry.origin { true } else { false }
             }

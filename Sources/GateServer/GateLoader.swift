@@ -44,7 +44,7 @@ package struct GateLoader: Sendable {
                 problems: problems
             )
         }
-        // Files that changed meanwhile may combine two states into one that was never intended.
+        // Files that changed meanwhile may combine two versions into one that was never intended.
         if FileStamps(configuration) != files {
             let change = "this file or a file that it names changed during the reading: try again"
             problems.add(at: configuration.file.location(""), message: change)
@@ -84,7 +84,7 @@ package struct GateLoader: Sendable {
 
     // MARK: Parts
 
-    /// Reads the trust store. Each key file is read once, and its first error is placed at its line.
+    /// Reads the trust store. Each key file is read once, and its first error is reported at its line.
     private static func trust(
         from trust: GateConfiguration.Trust,
         at now: Timestamp,

@@ -12,8 +12,8 @@ internal import ReplayStores
 internal import struct SystemPackage.FileDescriptor
 
 extension GateServer {
-    /// Returns the policy of the configuration as `GET /v1/policy` has it, but without revocations, and without keys that are
-    /// fetched: no store and no connection is opened.
+    /// Returns the policy of the configuration as `GET /v1/policy` has it, but without revocations and without fetched
+    /// keys. No store and no connection is opened.
     ///
     /// - Parameters:
     ///   - goodFor: The time for which the policy may be used, from 5 s to 30 days.

@@ -106,11 +106,11 @@ public struct GateServer: Sendable {
         package var clock: @Sendable () -> Timestamp
         /// Called with the name and the address of each listener, once it listens.
         package var onListening: @Sendable (String, String) -> Void
-        /// Waits for so many milliseconds of ``clock``, or until its task is cancelled.
+        /// Waits for this number of milliseconds of ``clock``, or until its task is cancelled.
         package var sleep: @Sendable (Int64) async -> Void = { try? await Task.sleep(for: .milliseconds($0)) }
-        /// The age above which the mirror of revocations is too old to allow playbacks by.
+        /// The age above which the cache of revocations is too old to allow playbacks.
         package var greatestRevocationAge = RevocationCache.greatestAge
-        /// Returns the fetcher of a key set in place of the configured one.
+        /// Returns the fetcher of a key set instead of the configured one.
         package var keySetFetcher: @Sendable (any KeySetFetcher) -> any KeySetFetcher = { $0 }
 
         /// Creates an environment.
@@ -227,7 +227,7 @@ extension Logger {
     }
 }
 
-/// The task that keeps the mirror of revocations up to date.
+/// The task that keeps the cache of revocations up to date.
 private struct RevocationRefresh: Service {
     let revocationCache: RevocationCache
     let store: any GrantStore
@@ -248,8 +248,8 @@ private struct RevocationRefresh: Service {
     }
 }
 
-/// A listener that begins once the revocations have been read, because a gate that does not know them refuses every grant. It
-/// does not wait long: without the store, all that needs no grant is decided as ever.
+/// A listener that begins after the revocations have been read, because a gate without them refuses every grant. The
+/// wait is short: without the store, requests without grants are decided as usual.
 private struct ListenerAfterRefresh: Service {
     let revocationCache: RevocationCache
     let listener: any Service

@@ -30,7 +30,7 @@ struct GrantKeyFiles {
 
     /// Returns the keys of an issuer: those of the configuration, and those of its key set.
     ///
-    /// - Parameter warnings: Receives what is not used, and why.
+    /// - Parameter warnings: Receives the unused keys, and the reasons.
     func keys(of issuer: GateConfiguration.Grants.Issuer, _ warnings: inout [String]) -> [Member] {
         var keys: [Member] = []
         for key in grants.keys where issuer.keys.contains(key.id) {
@@ -79,8 +79,9 @@ struct GrantKeyFiles {
         return last.advanced(byMilliseconds: (lives.max() ?? Revocation.longestSession).milliseconds)
     }
 
-    /// The time in which grants are verified by a key. Without a stated end, it is that of the last grant that it can have
-    /// signed: a renewed one at the end of the longest session, another at the end of its life.
+    /// The time in which grants are verified by a key. Without a configured end, it lasts until the end of the last
+    /// grant that the key can have signed. A renewed grant ends with the longest session, another at the end of its
+    /// life.
     private func validity(_ key: GateConfiguration.Grants.Key) -> ClosedRange<Timestamp>? {
         let end = key.verifyUntil ?? key.signUntil.map { verificationEnd(key, after: $0) }
         guard key.notBefore != nil || end != nil else { return nil }
@@ -90,7 +91,7 @@ struct GrantKeyFiles {
 }
 
 extension GateConfiguration.Grants.Key {
-    /// The place of the file with keys that follow each other; `nil` for another key.
+    /// The location of the file with consecutive keys; `nil` for another key.
     fileprivate var setLocation: ConfigurationLocation? {
         if case .set(let file) = material { file.location } else { nil }
     }

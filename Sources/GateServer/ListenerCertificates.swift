@@ -6,7 +6,7 @@ internal import GateConfiguration
 internal import HTTPServer
 internal import Synchronization
 
-/// The TLS of the listeners, whose certificates change with a reload. Connections keep the one that they began with.
+/// The TLS of the listeners, whose certificates change with a reload. Open connections retain their first certificate.
 final class ListenerCertificates: Sendable {
     private let held = Mutex<[Held]>([])
 
@@ -39,7 +39,7 @@ final class ListenerCertificates: Sendable {
 
     /// Reads the certificates of another configuration for these listeners.
     ///
-    /// - Throws: ``ConfigurationError`` at the place of the file that cannot be used.
+    /// - Throws: ``ConfigurationError`` at the location of the file that cannot be used.
     func replacement(_ configuration: GateConfiguration) throws(ConfigurationError) -> Replacement {
         var pairs: [(ServerTLS, ServerTLS)] = []
         for held in held.withLock(\.self) {

@@ -20,8 +20,8 @@ internal import UnixSignals
 
 /// Reloads the configuration and the files that it names: on SIGHUP, on request, and when files change.
 ///
-/// A reload is atomic. After an error the previous configuration stays active. Listeners, beside their certificates, the
-/// store and the log do not change; changing those takes effect after a restart.
+/// A reload is atomic. After an error the previous configuration stays active. The store, the log, and the listeners
+/// except their certificates do not change; a restart is needed to change them.
 final class Reloader: Service {
     private let live: CurrentGate
     private let observer: any DecisionObserver
@@ -70,7 +70,7 @@ final class Reloader: Service {
         }
     }
 
-    /// Makes a gate with the present keys of fetched sets the active one: at once, and without reading any file.
+    /// Activates a gate with the present keys of fetched sets, at once and without reading any file.
     private func useFetchedKeys() {
         builder.withLock { builder in
             let present = live.current
@@ -105,9 +105,9 @@ final class Reloader: Service {
         }
     }
 
-    /// Reloads everything on a background thread, because a large feed takes seconds.
+    /// Reloads everything on a background thread, because a large feed needs seconds.
     ///
-    /// - Parameter rereads: True to read the configuration file again; false to read only what it names.
+    /// - Parameter rereads: True to read the configuration file again; false to read only the files that it names.
     /// - Returns: The error; `nil` if the new configuration is active.
     @discardableResult
     func reload(because reason: String, rereading rereads: Bool = true) async -> ConfigurationError? {
@@ -136,7 +136,7 @@ final class Reloader: Service {
         }
     }
 
-    /// Reads the configuration, or what it names, again, and makes a gate of it the active one.
+    /// Reads the configuration, or the files that it names, again, and activates a gate with it.
     private func replacePresent(
         because reason: String,
         rereading rereads: Bool
@@ -220,14 +220,14 @@ extension GateConfiguration.Traces {
 }
 
 extension GateConfiguration.Listener {
-    /// The settings of the listener that need a restart, without their place in the file.
+    /// The settings of the listener that need a restart, without their location in the file.
     fileprivate var text: String {
         "\(address) \(socketMode ?? 0) \(socketGroup?.value ?? "") \(tls != nil) \(limits)"
     }
 }
 
 extension GateConfiguration.Use.Store {
-    /// The settings of the store, without their place in the file.
+    /// The settings of the store, without their location in the file.
     fileprivate var text: String {
         if case .sqlite(let file) = self { file.value } else { "\(self)" }
     }

@@ -27,7 +27,7 @@ struct ServiceParts {
     let store: any GrantStore
     let reloader: Reloader
     let keySets: KeySetKeeper
-    /// The revocations as grants know them; `nil` if there is no key for their tags.
+    /// The revocations in the form for grants; `nil` if there is no key for their tags.
     let revocationCache: RevocationCache?
     /// The listeners, in the order in which they start.
     private(set) var listeners: [any Service] = []
@@ -336,7 +336,7 @@ struct ServiceParts {
         )
     }
 
-    /// Returns a function that tells where a listener listens.
+    /// Returns a function that reports the address of a listener.
     private func onListening(_ name: String) -> @Sendable (ListenerAddress) -> Void {
         let (logger, onListening) = (logger, environment.onListening)
         return { address in

@@ -27,7 +27,8 @@ enum VendorIssuers {
         }
         do throws(SigningError) {
             let issuer = try vendor.format.issuer(with: try key.vendorKey(), settings: vendor.settings)
-            // A folder for a minute: a format without folders, or without networks of clients, is no good for this profile.
+            // A folder for a minute: a format without folders, or without networks of clients, cannot serve this
+            // profile.
             let now = Timestamp(secondsSince1970: 1_925_000_120)
             var request = SigningRequest(path: "/live/", issued: now, expires: now.advanced(byMilliseconds: 60_000))
             request.host = profile.value.rules.host

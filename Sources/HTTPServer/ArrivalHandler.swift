@@ -5,10 +5,11 @@ internal import Encodings
 package import NIOCore
 package import NIOHTTP1
 
-/// Takes the bytes of a connection before NIO's decoder.
+/// Receives the bytes of a connection before NIO's decoder.
 ///
-/// Reports bytes before they are parsed: a request begins with its first byte and counts against the budget before its head
-/// is complete. Then reads plain heads itself, for a ``BodilessService``; everything else is left to the decoder, to its end.
+/// Reports bytes before they are parsed: a request begins with its first byte and counts against the budget before its
+/// head is complete. Then reads plain heads itself, for a ``BodilessService``. Everything else is left to the decoder,
+/// to its end.
 package final class ArrivalHandler: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
@@ -98,8 +99,8 @@ package final class ArrivalHandler: ChannelInboundHandler {
 
     /// Passes bytes to the decoder, and finds out if it has read all of them as whole requests.
     ///
-    /// Bytes that end like a head may end a request. That is certain if the decoder reports the end of a request when it gets
-    /// the last byte alone. Then it has kept nothing.
+    /// Bytes that end like a head may end a request. That is certain if the decoder reports the end of a request when
+    /// it receives only the last byte. It then has no bytes left.
     private func decode(_ bytes: ByteBuffer, in context: ChannelHandlerContext) {
         isDecoding = true
         var first = bytes

@@ -30,7 +30,7 @@ package struct BodilessRequest {
     }
 }
 
-/// A service that answers every request at its head and ignores bodies: ``HTTPService/receive(_:_:)`` returns `.answer`.
+/// A service that answers every request at its head and ignores bodies: ``HTTPService/receive(_:on:)`` returns `.answer`.
 package protocol BodilessService: HTTPService {
     /// Answers a request, as ``HTTPService/respond(to:into:)`` does.
     func respond(to request: BodilessRequest, into output: inout HTTPOutput) -> PendingAnswer?

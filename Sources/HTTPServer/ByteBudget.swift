@@ -12,7 +12,7 @@ package final class ByteBudget: Sendable {
 
     package init(_ limit: Int) { self.limit = limit }
 
-    /// Takes `count` bytes, and returns false if fewer are left.
+    /// Reserves `count` bytes, and returns false if fewer are left.
     package func acquire(_ count: Int) -> Bool {
         let after = taken.add(count, ordering: .relaxed).newValue
         if after <= limit { return true }

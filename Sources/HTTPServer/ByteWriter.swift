@@ -57,15 +57,15 @@ extension ByteBuffer {
     /// The number of bytes for which there is room.
     package var room: Int { unsafe bytes.count - count }
 
-    /// Takes back what was written after the first `count` bytes.
+    /// Removes all after the first `count` bytes.
     package mutating func truncate(to count: Int) {
         precondition(0...self.count ~= count)
         self.count = count
     }
 
-    /// Writes again over the bytes from `place` on, and not beyond those that were written.
+    /// Overwrites the bytes from this index on, and not beyond the end.
     ///
-    /// - Returns: The place after the last byte that `body` has written.
+    /// - Returns: The index after the last byte that `body` has written.
     package mutating func rewrite(from position: Int, _ body: (inout ByteWriter) -> Void) -> Int {
         let end = count
         precondition(0...end ~= position)
@@ -76,7 +76,7 @@ extension ByteBuffer {
         return count
     }
 
-    /// Removes bytes that were written, and moves those after them in their place.
+    /// Removes written bytes, and moves those after them forward.
     package mutating func remove(_ range: Range<Int>) {
         precondition(0 <= range.lowerBound && range.upperBound <= count)
         guard !range.isEmpty, let start = unsafe bytes.baseAddress else { return }

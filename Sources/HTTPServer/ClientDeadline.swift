@@ -3,7 +3,7 @@
 
 package import NIOCore
 
-/// Closes the connection of a client that takes too long. Used on the event loop of the connection.
+/// Closes the connection of a client that is too slow. Used on the event loop of the connection.
 package final class ClientDeadline {
     private let channel: any Channel
     /// The time by which the client must act; `nil` while it waits for the server.

@@ -13,8 +13,8 @@ package final class ConcurrencyLimit: Sendable {
     /// The number of requests in flight.
     package var inFlight: Int { taken.load(ordering: .relaxed) }
 
-    /// Takes room for `count` requests, and returns false if there is not enough. If nothing else is in flight, any count
-    /// is accepted.
+    /// Reserves room for `count` requests, and returns false if there is not enough. If nothing else is in flight, any
+    /// count is accepted.
     package func acquire(_ count: Int = 1) -> Bool {
         let (before, after) = taken.add(count, ordering: .relaxed)
         if after <= limit || before == 0 { return true }

@@ -7,9 +7,9 @@ internal import Synchronization
 
 /// The connection limits of a listener.
 ///
-/// An untrusted peer gets no connection. One address gets at most its quota. Connections whose peers have not proven yet who they
-/// are share at most half of all: the idlest of them is closed for each that comes. So nobody without a credential can keep
-/// those who have one from an answer.
+/// An untrusted peer gets no connection. One address gets at most its quota. Connections of unauthenticated peers share
+/// at most half of all: for each new one, the idlest of them is closed. A peer without a credential therefore cannot
+/// block those that have one.
 package final class ConnectionLimit: Sendable {
     /// The listener's name in metrics and answers.
     package let listener: String
@@ -23,7 +23,7 @@ package final class ConnectionLimit: Sendable {
     private let opened: Counter
     private let refused: [PeerRefusal: Counter]
     private let open = Atomic<Int>(0)
-    /// The connections whose peers have not proven who they are.
+    /// The connections of unauthenticated peers.
     private let unproven = Mutex<[ObjectIdentifier: ConnectionSlot]>([:])
 
     /// Creates the limits of a listener.
@@ -77,7 +77,7 @@ package final class ConnectionLimit: Sendable {
 
     // MARK: Proofs
 
-    /// Returns the place of a connection whose peer has not proven who it is; `nil` for another one.
+    /// Returns the slot of a connection whose peer is not authenticated; `nil` for another one.
     package func slot(of channel: any Channel) -> ConnectionSlot? {
         unproven.withLock { $0[ObjectIdentifier(channel)] }
     }
@@ -85,13 +85,13 @@ package final class ConnectionLimit: Sendable {
     /// True if a connection can be closed for another one.
     fileprivate var hasUnproven: Bool { unproven.withLock { !$0.isEmpty } }
 
-    /// Gives a place to a connection whose peer has not proven who it is.
+    /// Gives a slot to a connection whose peer is not authenticated.
     fileprivate func addUnproven(_ channel: any Channel) {
         let slot = ConnectionSlot(channel, in: self)
         unproven.withLock { $0[ObjectIdentifier(channel)] = slot }
     }
 
-    /// Closes the idlest connection whose peer has not proven who it is, if they have more than `most`.
+    /// Closes the idlest connection of an unauthenticated peer, if there are more than `most`.
     fileprivate func closeIdlest(ifMoreThan most: Int) {
         let idlest = unproven.withLock { unproven -> ConnectionSlot? in
             guard unproven.count > most, let idlest = unproven.min(by: { $0.value.lastUse < $1.value.lastUse })
@@ -102,13 +102,13 @@ package final class ConnectionLimit: Sendable {
         idlest?.channel.close(promise: nil)
     }
 
-    /// The most connections whose peers have not proven who they are.
+    /// The most connections of unauthenticated peers.
     fileprivate var limitOfUnproven: Int { (limit + 1) / 2 }
 
     fileprivate func remove(_ channel: any Channel) { unproven.withLock { $0[ObjectIdentifier(channel)] = nil } }
 }
 
-/// The place of a connection whose peer has not proven yet who it is.
+/// The slot of a connection whose peer is not authenticated yet.
 package final class ConnectionSlot: Sendable {
     fileprivate let channel: any Channel
     private let connectionLimit: ConnectionLimit
@@ -126,17 +126,17 @@ package final class ConnectionSlot: Sendable {
     /// Notes a request.
     package func noteUse() { used.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed) }
 
-    /// Notes that the peer has proven who it is: its connection is not closed for another one.
+    /// Records that the peer is authenticated: its connection is not closed for another one.
     package func prove() { connectionLimit.remove(channel) }
 }
 
 /// Returns the standing of a peer before its first request.
 package enum PeerStanding: Sendable {
-    /// The peer may ask.
+    /// The peer may send requests.
     case trusted
-    /// The peer may ask if it shows a key or a certificate.
+    /// The peer may send requests if it presents a key or a certificate.
     case unknown
-    /// The peer may not ask.
+    /// The peer may not send requests.
     case untrusted
 }
 
@@ -148,7 +148,7 @@ package enum PeerRefusal: String, CaseIterable, Sendable {
     case quota = "peer_quota"
 }
 
-/// Enforces the limits on accepted connections. When all places are taken, new connections wait in the system's queue.
+/// Enforces the limits on accepted connections. While all slots are in use, new connections wait in the system's queue.
 package final class ConnectionLimitHandler: ChannelDuplexHandler {
     package typealias InboundIn = any Channel
     package typealias InboundOut = any Channel

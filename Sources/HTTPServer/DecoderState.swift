@@ -3,7 +3,7 @@
 
 internal import NIOHTTP1
 
-/// The state of NIO's decoder between requests, as far as the parts that it reports tell.
+/// The state of NIO's decoder between requests, as far as the reported parts determine it.
 struct DecoderState {
     /// True if the end of a request was the last part, after which the decoder can read another request.
     private(set) var isAtEnd = false

@@ -10,8 +10,8 @@ package import Platform
 /// A connection of a listener: passes its requests to the service one at a time, and writes the answers in order.
 ///
 /// Answers that are available at once are gathered and written together, after all input is read. While an answer is
-/// pending, or the client does not read its answers, input is queued and reading stops. Therefore the server keeps no more
-/// input than a client can send at once.
+/// pending, or the client does not read its answers, input is queued and reading stops. Therefore the server holds no
+/// more input than a client can send at once.
 ///
 /// Source: RFC 9112 §9.
 package final class HTTPConnectionHandler: ChannelDuplexHandler {
@@ -65,7 +65,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     private var isReadHeld = false
     /// True while parts are processed: writing an answer may make the channel writable in between.
     var isWorking = false
-    /// The state of NIO's decoder, as its parts tell.
+    /// The state of NIO's decoder, as its parts determine it.
     var decoder = DecoderState()
     var output = HTTPOutput()
 
@@ -133,7 +133,7 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
     package func reserve(_ count: Int) -> Bool {
         if isOver { return true }
         if !isArriving { beginArriving() }
-        // Bodies that are not kept take no room.
+        // Bodies that are discarded need no room.
         if isReceiving, isAnswered { return true }
         guard let sum = unfinished.adding(count, from: budget) else { return false }
         unfinished = sum

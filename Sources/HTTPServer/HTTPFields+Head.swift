@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// Places in the head of a request, in their order.
+/// Ranges in the head of a request, in their order.
 package struct HeadGaps {
     private var ranges: InlineArray<4, Range<Int>> = [0..<0, 0..<0, 0..<0, 0..<0]
     /// The number of gaps.
@@ -23,7 +23,7 @@ package struct HeadGaps {
             && (index == count - 1 || range.upperBound <= ranges[index + 1].lowerBound)
     }
 
-    /// The place of a gap.
+    /// The range of a gap.
     subscript(index: Int) -> Range<Int> { ranges[index] }
 }
 
@@ -34,7 +34,7 @@ extension HTTPFields {
     /// Passes the bytes of a plain head, from its request line to its empty line, without those of some gaps.
     ///
     /// - Parameters:
-    ///   - gaps: The places of bytes that are left out.
+    ///   - gaps: The ranges of bytes that are left out.
     ///   - body: Gets the other bytes, in one span. It is not called if the head was not plain, or is too long.
     package func withHead(without gaps: HeadGaps, _ body: (Span<UInt8>) -> Void) {
         guard let text = head, text.utf8.count <= Self.longestHead else { return }

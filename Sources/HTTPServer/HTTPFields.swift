@@ -4,9 +4,9 @@
 internal import Encodings
 package import NIOHTTP1
 
-/// The header fields of a request, in its order: places in one text, so that no field is copied.
+/// The header fields of a request, in its order: ranges of one text, so that no field is copied.
 package struct HTTPFields: Sendable {
-    /// The places of a field's name and value in the text, in bytes.
+    /// The ranges of a field's name and value in the text, in bytes.
     struct FieldRanges {
         let name: Range<UInt32>
         let value: Range<UInt32>
@@ -19,19 +19,19 @@ package struct HTTPFields: Sendable {
 
     private let text: String
     private let ranges: [FieldRanges]
-    /// True if the text is a plain head, whose fields are told apart by its bytes alone.
+    /// True if the text is a plain head: its bytes suffice to separate the fields.
     private let isHead: Bool
 
-    /// Creates the fields at `places` of a text. Traps later if a place is outside of it.
+    /// Creates the fields at the given ranges of a text. Traps later if a range is outside of it.
     ///
-    /// - Parameter isHead: True if the text is a plain head: its bytes alone tell the fields apart.
+    /// - Parameter isHead: True if the text is a plain head: its bytes suffice to separate the fields.
     init(_ text: String, locations ranges: [FieldRanges], isHead: Bool = true) {
         self.text = text
         self.ranges = ranges
         self.isHead = isHead
     }
 
-    /// The whole head; `nil` if the fields have none of which they are places.
+    /// The whole head; `nil` if the fields are not ranges of a head.
     var head: String? { isHead ? text : nil }
 
     /// Copies the fields of a head that NIO has parsed.
@@ -80,7 +80,7 @@ package struct HTTPFields: Sendable {
     /// Returns the name of the field at `index`.
     package func name(_ index: Int) -> Substring { slice(ranges[index].name.bounds) }
 
-    /// The place of the value of the field at `index` in the head.
+    /// The range of the value of the field at `index` in the head.
     package func valueRange(_ index: Int) -> Range<Int> { ranges[index].value.bounds }
 
     /// Returns the value of the field at `index`.

@@ -5,7 +5,7 @@ internal import Encodings
 
 /// Header fields that are put together one after the other, from bytes of a peer that does not speak HTTP.
 ///
-/// They become one text of lines, `name:value`, so that their bytes alone tell them apart, as those of a head do.
+/// They become one text of lines, `name:value`, whose bytes suffice to separate them, as in a head.
 package struct HTTPFieldsBuilder {
     /// The lines. The first one is empty, as no head begins.
     private var text: [UInt8] = []
@@ -88,7 +88,8 @@ package struct HTTPFieldsBuilder {
         return repaired()
     }
 
-    /// The fields with U+FFFD in place of bytes that are not UTF-8. As those of one value do not touch another, each is on its own.
+    /// The fields with U+FFFD instead of bytes that are not UTF-8. Each value is repaired separately, because the bytes
+    /// of one must not affect another.
     private func repaired() -> HTTPFields {
         var fields = Self(bytes: 2 * text.count, count: ranges.count)
         for field in ranges {

@@ -14,9 +14,9 @@ package struct HTTPListener: Service {
     ///
     /// - Parameters:
     ///   - group: The event loops that answer.
-    ///   - places: The places for connections.
+    ///   - places: The slots for connections.
     ///   - budget: The bytes for large requests that are not whole.
-    ///   - onListening: Is told where it listens, once it does.
+    ///   - onListening: Called with the address, once it listens.
     package init(
         _ settings: ListenerSettings,
         responder: any HTTPService,

@@ -20,10 +20,10 @@ package struct HTTPOutput {
     /// The fields that end the head of the next answer.
     package var closing = HTTPCommonFields(date: HTTPDate(), closesConnection: false)
 
-    /// The largest buffer, in bytes, that a connection keeps for its next answers.
+    /// The largest buffer, in bytes, that a connection retains for its next answers.
     private static let keptCapacity = 2048
 
-    /// Takes the gathered bytes, in order. A buffer of ordinary size is kept for the next answer.
+    /// Removes the gathered bytes, in order. A buffer of ordinary size is retained for the next answer.
     package mutating func drain(_ write: (ByteBuffer) -> Void) {
         if !segments.isEmpty {
             for segment in segments { write(segment) }

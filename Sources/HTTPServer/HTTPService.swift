@@ -12,12 +12,12 @@ package protocol HTTPService: Sendable {
     /// Decides, at the head of a request, if its body is read.
     func receive(_ head: HTTPRequestHead, on connection: HTTPConnection) -> HTTPReception
 
-    /// Answers a request, on the event loop of its connection: either writes into `output` and returns `nil`, or returns an
-    /// answer that is not known yet.
+    /// Answers a request, on the event loop of its connection. Either writes into `output` and returns `nil`, or
+    /// returns an answer that is not known yet.
     func respond(to request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer?
 
-    /// True if a pending answer is cancelled when its client closes the connection, or its end of it; false by default. Then
-    /// what the answer does is done to its end.
+    /// True if a pending answer is cancelled when its client closes the connection, or its end of it. False by default:
+    /// the work of the answer is then completed.
     var cancelsAbandoned: Bool { get }
 }
 
@@ -66,8 +66,8 @@ package protocol HTTPAnswer: Sendable {
     ///   - closing: The fields that the connection adds, and the empty line after them.
     func write(into writer: inout ByteWriter, isHead: Bool, closing: borrowing HTTPCommonFields)
 
-    /// A body that all answers of a kind share, and that follows what ``write(into:isHead:closing:)`` writes; `nil` by
-    /// default. It is not copied: a client that reads nothing costs no memory for it.
+    /// A body that all answers of a kind share, and that follows the output of ``write(into:isHead:closing:)``; `nil`
+    /// by default. It is not copied: a client that reads nothing costs no memory for it.
     var sharedBody: ByteBuffer? { get }
 }
 
@@ -75,12 +75,12 @@ extension HTTPAnswer {
     package var sharedBody: ByteBuffer? { nil }
 }
 
-/// A request: its head, and its body if the service takes one.
+/// A request: its head, and its body if the service accepts one.
 package struct HTTPRequest {
     package let head: HTTPRequestHead
     /// The body; `nil` if there is none.
     package var body: ByteBuffer?
-    /// True if the body was larger than the service takes, and was discarded.
+    /// True if the body was larger than the service accepts, and was discarded.
     package var isTooLarge = false
     /// The caller, if it was authenticated at the head.
     package var admission: HTTPAdmission?
@@ -117,7 +117,7 @@ package final class HTTPConnection {
     /// The trust in the peer and the snapshot that it was found with; see `TrustedPeers`.
     package var trust: (snapshot: UInt64, isTrusted: Bool)?
 
-    /// The place of a connection whose peer has not proven who it is; `nil` for another one.
+    /// The slot of a connection whose peer is not authenticated; `nil` for another one.
     package private(set) var slot: ConnectionSlot?
 
     package init(_ channel: any Channel, slot: ConnectionSlot? = nil) {
@@ -125,13 +125,13 @@ package final class HTTPConnection {
         self.slot = slot
     }
 
-    /// Notes that the peer has shown a credential that is known.
+    /// Records that the peer has presented a known credential.
     package func prove() {
         slot?.prove()
         slot = nil
     }
 
-    /// The SHA-256 of the peer's certificate in DER form; `nil` if it has shown none.
+    /// The SHA-256 of the peer's certificate in DER form; `nil` if it presented none.
     package var certificateDigest: [UInt8]? {
         let certificate = try? channel.pipeline.syncOperations.nioSSL_peerCertificate()
         return (try? certificate?.toDERBytes()).map { SHA256.digest($0) }

@@ -3,7 +3,7 @@
 
 /// The address of a listener.
 package enum ListenerAddress: Hashable, Sendable {
-    /// A host and a port; port 0 takes any free one.
+    /// A host and a port; port 0 selects any free one.
     case tcp(host: String, port: Int)
     /// The path of a unix socket.
     case unix(path: String)

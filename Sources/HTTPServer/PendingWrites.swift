@@ -3,8 +3,8 @@
 
 package import NIOCore
 
-/// The connections of an event loop that have output. They write after all input of the same turn of the loop is read, so
-/// that clients on this machine are woken once, not for every answer.
+/// The connections of an event loop that have output. They write after all input of the same turn of the loop is read.
+/// Clients on this machine are then woken once, not for every answer.
 package final class PendingWrites {
     private let waiting: Waiting
     private let loop: any EventLoop
@@ -15,7 +15,7 @@ package final class PendingWrites {
         var flushing: [HTTPConnectionHandler] = []
 
         func flush() {
-            // Connections added meanwhile wait for the next turn. Both arrays keep their capacity.
+            // Connections added meanwhile wait for the next turn. Both arrays retain their capacity.
             swap(&handlers, &flushing)
             for handler in flushing { handler.flush() }
             flushing.removeAll(keepingCapacity: true)

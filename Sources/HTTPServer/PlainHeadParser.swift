@@ -15,16 +15,16 @@ struct PlainHeadParser {
     enum Reading: Equatable {
         /// They begin with a plain head of so many bytes.
         case whole(Int)
-        /// They are the beginning of what can become a plain head. NIO's decoder would keep them too.
+        /// They are a possible beginning of a plain head. NIO's decoder would buffer them too.
         case partial
         case unusual
     }
 
     /// True if the method of the last whole head is HEAD; else it is GET.
     private(set) var isHead = false
-    /// The place of its target.
+    /// The range of its target.
     private(set) var target = 0..<0
-    /// The places of its fields. The array is used again if nothing else has it.
+    /// The ranges of its fields. The array is used again if it has no other owner.
     private(set) var ranges: [HTTPFields.FieldRanges] = []
 
     private let maximumSize: Int
@@ -74,7 +74,7 @@ struct PlainHeadParser {
         return try Self.skip(" HTTP/1.1\r\n", in: bytes, at: end)
     }
 
-    /// Reads the line of a field, and returns the place after it.
+    /// Reads the line of a field, and returns the index after it.
     private mutating func readField(in bytes: Span<UInt8>, from start: Int) throws(Stop) -> Int {
         var position = start
         let limit = min(bytes.count, start + Self.maximumName)
@@ -97,7 +97,7 @@ struct PlainHeadParser {
         return end
     }
 
-    /// Returns the place after `literal`, which has to be at `place`.
+    /// Returns the index after `literal`, which must be at `place`.
     private static func skip(_ literal: StaticString, in bytes: Span<UInt8>, at position: Int) throws(Stop) -> Int {
         let length = literal.utf8CodeUnitCount
         guard bytes.starts(with: literal, length: bytes.count - position, at: position) else { throw .unusual }

@@ -45,9 +45,9 @@ package struct SocketListener: Service {
     ///
     /// - Parameters:
     ///   - group: The event loops of its connections.
-    ///   - places: The places for connections.
+    ///   - places: The slots for connections.
     ///   - receiveBuffers: The buffers that input is read into.
-    ///   - onListening: Is told where it listens, once it does.
+    ///   - onListening: Called with the address, once it listens.
     ///   - addHandlers: Adds the handlers of a connection, on its event loop.
     package init(
         _ listener: ListenerSettings,

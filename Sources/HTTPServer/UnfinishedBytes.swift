@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The bytes of a request that is not answered yet, and the part of them that was taken from the budget.
+/// The bytes of a request that is not answered yet, and the part of them that was reserved from the budget.
 ///
-/// A value that is replaced, not changed in place: the budget is called in between, and a property that is changed during
-/// a call costs a check of exclusive access.
+/// A value that is replaced, not mutated: the budget is called in between, and a property that is changed during a call
+/// costs a check of exclusive access.
 package struct UnfinishedBytes {
     private var count = 0
     private var borrowed = 0
@@ -26,7 +26,7 @@ package struct UnfinishedBytes {
         return sum
     }
 
-    /// Returns no bytes, after those that were taken from the budget are given back.
+    /// Returns no bytes, after the bytes reserved from the budget are given back.
     package func settled(with budget: ByteBudget) -> UnfinishedBytes {
         if borrowed > 0 { budget.release(borrowed) }
         return UnfinishedBytes()

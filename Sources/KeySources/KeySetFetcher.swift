@@ -5,8 +5,9 @@
 public protocol KeySetFetcher: Sendable {
     /// Requests a key set.
     ///
-    /// - Parameter request: The address, and what is known of the set.
-    /// - Returns: The answer of the server, whatever its status, with at most 64 KiB of body; or the reason why there is none.
+    /// - Parameter request: The address, and the known facts about the set.
+    /// - Returns: The answer of the server, with any status, with at most 64 KiB of body; or the reason why there is
+    ///   none.
     func fetch(_ request: KeySetRequest) async -> Result<KeySetResponse, KeySetFault>
 }
 

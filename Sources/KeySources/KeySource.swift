@@ -32,7 +32,7 @@ public final class KeySource: Sendable {
         public var address: KeySetAddress
         /// The binding of its keys.
         public var binding: KeyBinding
-        /// The rules by which it is kept.
+        /// The rules by which it is retained.
         public var rules: KeySetRules
         /// The folder of the last good copy; `nil` for none.
         public var folder: String?
@@ -134,7 +134,7 @@ public final class KeySource: Sendable {
     /// The keys.
     public var keys: [TokenKey] { inner.withLock { $0.state.keys } }
 
-    /// Asks for a key that no set has: see ``KeySetState/ask(for:at:)``.
+    /// Requests a key that no set has: see ``KeySetState/ask(for:at:)``.
     ///
     /// - Returns: True if a fetch is due or under way that may bring it.
     public func ask(for id: KeyID, at now: Timestamp) -> Bool {

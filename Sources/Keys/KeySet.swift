@@ -5,7 +5,7 @@ internal import Encodings
 
 /// A set of keys of any number of issuers, by which tokens are verified.
 ///
-/// A token's header only selects among them: a key that was found is used for its own algorithm and issuer alone. There
+/// A token's header only selects among them: a key that was found is used only for its own algorithm and issuer. There
 /// is no default key, and no key is tried as another type (RFC 8725 §3.1 and §3.5).
 public struct KeySet: Sendable {
     /// The keys, in the given order.
@@ -35,7 +35,7 @@ public struct KeySet: Sendable {
     /// The largest number of keys that are tried for one token.
     public static let maximumCandidates = 8
 
-    /// The keys that a token's header selects: their places in keys, without allocation.
+    /// The keys that a token's header selects: their indices in keys, without allocation.
     struct Candidates {
         private(set) var indices: [8 of Int] = .init(repeating: 0)
         private(set) var count = 0

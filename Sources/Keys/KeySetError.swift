@@ -3,7 +3,7 @@
 
 internal import Cryptography
 
-/// An error of a caller who gives what is not a key or a set of keys.
+/// An error of a caller whose input is not a key or a set of keys.
 ///
 /// Two errors are equal if their codes are equal.
 public struct KeySetError: Error, Sendable {

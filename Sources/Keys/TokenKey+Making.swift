@@ -10,7 +10,7 @@ extension TokenKey {
     ///   - secret: Random bytes: at least 32, 48 or 64.
     ///   - id: The identifier, or `nil` for none.
     ///   - algorithm: The algorithm.
-    ///   - binding: What the key is bound to.
+    ///   - binding: The issuer and the format that the key is bound to.
     ///   - validity: The time in which the key is valid, or `nil` for always.
     /// - Throws: KeySetError with code KeySetError/Code/unusableKey.
     public convenience init(
@@ -25,14 +25,14 @@ extension TokenKey {
 
     /// Reads a certificate, a public key or an unencrypted private key in PEM.
     ///
-    /// Of several certificates, the first is taken, and is valid for as long as it says at most. Chains are not checked:
+    /// Of several certificates, the first is used, and is valid for as long as it says at most. Chains are not checked:
     /// the operator names the certificate.
     ///
     /// - Parameters:
     ///   - text: PEM with one key, or with certificates.
     ///   - id: The identifier, or `nil` for none.
     ///   - algorithm: The algorithm, or `nil` for the only one of the key, or the binding's for RSA.
-    ///   - binding: What the key is bound to.
+    ///   - binding: The issuer and the format that the key is bound to.
     ///   - validity: The time in which the key is valid, or `nil` for always.
     /// - Throws: KeySetError with code KeySetError/Code/malformed or KeySetError/Code/unusableKey.
     public convenience init(
@@ -53,7 +53,7 @@ extension TokenKey {
         try self.init(read.material, id: id, algorithm: algorithm, binding: binding, validity: period)
     }
 
-    /// Creates a key that verifies alone, from the DER of a `SubjectPublicKeyInfo`.
+    /// Creates a key that only verifies, from the DER of a `SubjectPublicKeyInfo`.
     ///
     /// - Throws: ``KeySetError`` with code ``KeySetError/Code/malformed`` or ``KeySetError/Code/unusableKey``.
     package convenience init(
@@ -139,6 +139,6 @@ public struct GeneratedKey: Sendable {
 extension GeneratedKey: CustomStringConvertible, CustomReflectable {
     /// The identifier and the algorithm.
     public var description: String { key.description }
-    /// A mirror without children, so that reflection shows no part of the secret.
+    /// A `Mirror` without children, so that reflection contains no part of the secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -5,8 +5,8 @@ internal import Cryptography
 
 /// A key with all that it is bound to: an issuer, a format, an identifier, one algorithm and its operations.
 ///
-/// A symmetric key has no signatures and an asymmetric one no authentication codes, so none can be taken for the other
-/// (RFC 8725 §3.1). Neither description nor reflection shows any part of a secret.
+/// A symmetric key has no signatures and an asymmetric one no authentication codes, so none can be used as the other
+/// (RFC 8725 §3.1). Neither description nor reflection contains any part of a secret.
 public final class TokenKey: Sendable {
     /// The issuer whose tokens the key is for.
     public let issuer: String
@@ -143,6 +143,6 @@ public final class TokenKey: Sendable {
 extension TokenKey: CustomStringConvertible, CustomReflectable {
     /// The identifier and the algorithm.
     public var description: String { "\(id?.description ?? "key") (\(algorithm.rawValue))" }
-    /// A mirror without children, so that reflection shows no part of a secret.
+    /// A `Mirror` without children, so that reflection contains no part of a secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

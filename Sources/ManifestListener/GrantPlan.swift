@@ -5,10 +5,10 @@ internal import GateConfiguration
 internal import Platform
 internal import PlaybackGate
 
-/// The grants that the references of a manifest carry, by the moment at which its reader reads it again.
+/// The grants in the references of a manifest, by the time of the next request for the manifest.
 ///
-/// A reference that a player keeps gets a grant for the session; one that the next reload names again gets a short one. The
-/// playback's end ends both, at the edges that ask the gate.
+/// A reference that a player stores gets a grant for the session. A reference that the next reload names again gets a
+/// short one. The end of the playback ends both, at the edges that call the gate.
 ///
 /// | manifest | reference | grant | why |
 /// | --- | --- | --- | --- |
@@ -23,12 +23,13 @@ internal import PlaybackGate
 struct GrantPlan: Sendable {
     /// The grant of references that the next reload names again.
     let token: String
-    /// The grant of references that players keep.
+    /// The grant of references that players store.
     let lasting: String
-    /// The grant for the session by which the player is to request the manifest, by another URL; `nil` if it needs none.
+    /// The grant for the session in the URL of the player's next request for the manifest; `nil` if it needs none.
     let moved: String?
 
-    /// - Parameter settings: The place of grants, and the time that a viewer may take longer than a finished playlist plays.
+    /// - Parameter settings: The source of grants, and the time by which a viewer may exceed the duration of a finished
+    ///   playlist.
     init(
         for kind: PlaylistKind,
         playback: ContinuedPlayback,
@@ -51,7 +52,7 @@ struct GrantPlan: Sendable {
             // The last reload of a live playlist.
             (token, lasting, moved) = (playback.token, playback.token, nil)
         case .finished(let duration, _):
-            // Without a duration, the grant is good for the session.
+            // Without a duration, the grant is valid for the session.
             let whole = playback.end(after: duration.map { $0 + settings.margin } ?? .seconds(86_400), at: now)
             token = playback.tokenForFilm(until: whole)
             (lasting, moved) = (token, nil)
@@ -66,7 +67,7 @@ extension ContinuedPlayback {
         return tokenForFilm(until: end(after: reload, at: now))
     }
 
-    /// Returns the grant of the URL that a player is to request next; `nil` if its own is as good, or if no copy can be made: then
-    /// ``tokenForSession()`` is its own.
+    /// Returns the grant for the URL of a player's next request. `nil` if its own is valid as long, or if no copy can
+    /// be made: then ``tokenForSession()`` is its own.
     fileprivate func token(toMoveTo lasting: String) -> String? { lasting == token ? nil : lasting }
 }

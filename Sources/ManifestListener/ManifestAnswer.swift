@@ -9,7 +9,7 @@ package import PlaybackGate
 
 /// An answer of the manifest listener that is no refusal: a manifest, a redirect, or the answer to a preflight.
 ///
-/// It never has a field of the origin's answer but the type. A manifest is for one viewer, so no cache keeps it.
+/// Of the origin's answer, it has only the type. A manifest is for one viewer, so no cache stores it.
 package struct ManifestAnswer: HTTPAnswer {
     package let status: HTTPResponseStatus
     package var fields: [(StaticString, String)]

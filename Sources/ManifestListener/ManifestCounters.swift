@@ -13,7 +13,7 @@ package struct ManifestCounters: Sendable {
         case rewritten
         /// The manifest was passed on as it is: no grant belongs to the request.
         case unchanged
-        /// The player was sent to a URL that is good for its session.
+        /// The player was sent to a URL that is valid for its session.
         case moved
         case preflight
         /// The gate refused.

@@ -13,16 +13,16 @@ internal import Platform
 internal import PlaybackGate
 internal import RequestTargets
 
-/// A player's request for a manifest, with the facts about it: those of its connection, or those that a trusted peer in
+/// A player's request for a manifest, with its facts. They are those of its connection, or those that a trusted peer in
 /// front reports in `X-Forwarded-*`.
 struct ManifestRequest {
-    /// The request as the edge check has it. A range is ignored: the whole manifest is the answer.
+    /// The request in the form for the edge check. A range is ignored: the whole manifest is the answer.
     let check: EdgeCheckRequest
     /// Its credentials and facts.
     let report: EdgeFieldReport
     /// The URI without tokens, in normal form; `nil` if the target has none.
     let uri: RequestURI?
-    /// The beginning of the path of the player's URL, which a proxy has taken off.
+    /// The beginning of the path of the player's URL, which a proxy has removed.
     let publicPath: PublicPath
 
     /// The names of the fields that report facts.
@@ -33,11 +33,11 @@ struct ManifestRequest {
         isForwardedList: true
     )
 
-    /// Reads a request; `nil` if its host is missing, repeated or malformed, if the target is not in origin form, or if a trusted peer
-    /// reports a public path that is none.
+    /// Reads a request; `nil` if its host is missing, repeated or malformed, or if the target is not in origin form.
+    /// Also `nil` if a trusted peer reports a malformed public path.
     ///
     /// - Parameters:
-    ///   - isTrusted: True if the peer is a proxy whose facts are to be believed.
+    ///   - isTrusted: True if the peer is a proxy whose facts are accepted.
     ///   - isSecure: True if the listener uses TLS.
     init?(
         _ request: HTTPRequest,
@@ -50,7 +50,7 @@ struct ManifestRequest {
             let target = ParsedTarget(head.uri[...], tokens: sources.targetNames),
             let fields = Self.facts(request, isTrusted: isTrusted, isSecure: isSecure).map(HTTPFields.init)
         else { return nil }
-        // The address of the connection is alone in its field.
+        // The field contains only the address of the connection.
         let reader = isTrusted ? settings.trustedReader : settings.reader
         let found = EdgeFields(fields, names: reader.names)
         guard let authority = found.value(.host).flatMap({ URIAuthority($0) }) else { return nil }
@@ -77,7 +77,7 @@ struct ManifestRequest {
         return reported.count == 1 ? PublicPath(first) : nil
     }
 
-    /// Returns the header fields of a request with the facts about it; `nil` if it has not exactly one host.
+    /// Returns the header fields of a request with the facts about it; `nil` unless it has exactly one host.
     private static func facts(_ request: HTTPRequest, isTrusted: Bool, isSecure: Bool) -> HTTPHeaders? {
         var headers = request.head.headers
         let hosts = headers["host"]

@@ -16,9 +16,9 @@ internal import Telemetry
 package struct ManifestFetch: Sendable {
     /// The URI of the request, without tokens and grants.
     package let uri: RequestURI
-    /// The beginning of the path of the player's URL, which a proxy has taken off.
+    /// The beginning of the path of the player's URL, which a proxy has removed.
     package let publicPath: PublicPath
-    /// The grants that the request showed.
+    /// The grants that the request presented.
     package let grants: PresentedGrants?
     /// The target, as it was requested.
     package let target: ParsedTarget
@@ -35,7 +35,8 @@ package struct ManifestFetch: Sendable {
         return query.isEmpty ? String(uri.path) : "\(uri.path)?\(query)"
     }
 
-    /// The player's URL. If a proxy does not state the scheme, it is `https`, so that no grant is written into references by `http`.
+    /// The player's URL. If a proxy does not report the scheme, it is `https`, so that no grant is written into
+    /// references by `http`.
     fileprivate var url: String { url(of: pathAndQuery[...]) }
 
     /// The player's URL for a path of the origin.
@@ -112,7 +113,8 @@ extension ManifestResponder {
         return await self.response(with: answer, format: format, grants: grants, fetch: fetch, fields: fields, in: call)
     }
 
-    /// Passes a manifest on without a grant. Its references are written only if the player would take them for others.
+    /// Passes a manifest on without a grant. Its references are written only if the player would resolve them to other
+    /// URLs.
     private func pass(
         _ answer: OriginClient.Answer,
         format: ManifestType,
@@ -141,7 +143,7 @@ extension ManifestResponder {
         }
     }
 
-    /// The facts of the grants that a manifest gets.
+    /// The facts for the grants of a manifest.
     private struct Granting {
         let decision: Decision
         let playback: ContinuedPlayback
@@ -212,10 +214,11 @@ extension ManifestResponder {
         }
     }
 
-    /// Returns a multivariant playlist of one variant. Some players reload by the first URL that they got, whatever redirects say; none
-    /// reloads a multivariant playlist.
+    /// Returns a multivariant playlist of one variant. Some players reload by their first URL, even after redirects;
+    /// none reloads a multivariant playlist.
     ///
-    /// - Parameter reference: The reference of the variant. Its rate is not known; of one variant, no player asks for it.
+    /// - Parameter reference: The reference of the variant. Its rate is not known; with one variant, no player needs
+    ///   it.
     private static func index(of reference: String) -> String {
         "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000000\n\(reference)\n"
     }
@@ -256,14 +259,14 @@ extension ManifestResponder {
 }
 
 extension ManifestFetch {
-    /// True if the player's URL is that of the manifest, and no proxy takes a part of its path off.
+    /// True if the player's URL is that of the manifest, and no proxy removes a part of its path.
     fileprivate func isDirect(to answered: String, of origin: OriginAddress) -> Bool {
         publicPath == .none && source(answered, of: origin) == url
     }
 
     /// The rules by which the manifest is rewritten.
     ///
-    /// - Parameter plan: Its grants; `nil` to write its references for the player's URL alone.
+    /// - Parameter plan: Its grants; `nil` to write its references only for the player's URL.
     fileprivate func rules(
         for answered: String,
         plan: GrantPlan?,

@@ -13,8 +13,8 @@ package import PlaybackGate
 internal import RequestTargets
 package import Telemetry
 
-/// Answers players' requests for manifests: decides as a check of an edge does, fetches the manifest from the origin, and
-/// writes a new grant into its references.
+/// Answers players' requests for manifests. It decides as a check of an edge does, fetches the manifest from the
+/// origin, and writes a new grant into its references.
 ///
 /// The rewritten manifest is complete before its first byte is sent: a fault in its last line is a refusal, not half a
 /// manifest.
@@ -56,7 +56,7 @@ package struct ManifestResponder: HTTPService {
         self.clock = clock
     }
 
-    /// A player that leaves does not get its manifest: the fetch ends with it.
+    /// A player that leaves does not receive its manifest: the fetch ends with its connection.
     package var cancelsAbandoned: Bool { true }
 
     package func receive(_ head: HTTPRequestHead, on connection: HTTPConnection) -> HTTPReception { .answer }
@@ -117,7 +117,7 @@ package struct ManifestResponder: HTTPService {
 
     // MARK: Preflights
 
-    /// Answers `OPTIONS`, which needs no token: a preflight, or a question for the methods.
+    /// Answers `OPTIONS`, which needs no token: a preflight, or a request for the methods.
     package func preflight(_ request: HTTPRequest, settings: ManifestSettings, in call: Call) -> ManifestAnswer {
         counters.count(.preflight)
         let isPreflight = request.first("access-control-request-method") != nil
@@ -158,7 +158,7 @@ package struct ManifestResponder: HTTPService {
         return decide(found, uri: uri, in: call, snapshot: snapshot, into: &output)
     }
 
-    /// Decides, if there is room for another fetch: a token is not used up by a request that cannot be answered.
+    /// Decides, if there is room for another fetch. A request that cannot be answered then consumes no token.
     private func decide(
         _ request: ManifestRequest,
         uri: RequestURI,
@@ -191,7 +191,7 @@ package struct ManifestResponder: HTTPService {
             return .task { await finish(decision, fetch: fetch, in: call) }
         case .pending(let use):
             return .task {
-                // The store is asked also if the player leaves: a use is recorded or not, but never in between.
+                // The store is called even if the player leaves: a use is recorded or not, but never in between.
                 let decision = await Task { await gate.complete(use) }.value
                 inFlight.release()
                 return await finish(decision, fetch: fetch, in: call)

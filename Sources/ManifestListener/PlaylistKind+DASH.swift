@@ -5,7 +5,7 @@ internal import Encodings
 internal import XML
 
 extension PlaylistKind {
-    /// Finds the kind of an MPD. It need not be valid: the rewriter refuses what is not.
+    /// Finds the kind of an MPD. It need not be valid: the rewriter refuses an invalid one.
     ///
     /// Source: ISO/IEC 23009-1 §5.3.1.
     init(dash manifest: Span<UInt8>) {
@@ -16,7 +16,7 @@ extension PlaylistKind {
         }
         var head = Head()
         var start = 0
-        // What is asked for stands before the first period.
+        // The wanted attributes stand before the first period.
         while start < manifest.count, parser.failure == nil, !head.isOver {
             let end = min(start + 16 * 1024, manifest.count)
             parser.read(manifest.extracting(start..<end), isLast: end == manifest.count)

@@ -10,23 +10,23 @@ enum PlaylistKind: Hashable, Sendable {
     /// An HLS playlist that the player requests again, by the URL that it has.
     ///
     /// - Parameters:
-    ///   - reload: The longest time until the next request, three target durations; `nil` if it does not state one.
+    ///   - reload: The longest time until the next request, three target durations; `nil` if it has none.
     ///   - isDelta: True if it may be, or is, an update without segments that were named before.
     case live(reload: Duration?, isDelta: Bool)
-    /// A dynamic MPD. Players request it again after its own period, which may be hours, and keep what they have read.
+    /// A dynamic MPD. Players request it again after its own period, which may be hours, and store its content.
     ///
     /// - Parameter namesItself: True if it names the URL of the next request, by `Location`.
     case dynamic(namesItself: Bool)
     /// A playlist that does not change any more.
     ///
     /// - Parameters:
-    ///   - duration: Its duration; `nil` if it does not state one.
+    ///   - duration: Its duration; `nil` if it has none.
     ///   - mayHaveBeenLive: True if a player may have requested it while it was live.
     case finished(_ duration: Duration?, mayHaveBeenLive: Bool)
 }
 
 extension PlaylistKind {
-    /// Finds the kind of an HLS playlist. It need not be valid: the rewriter refuses what is not.
+    /// Finds the kind of an HLS playlist. It need not be valid: the rewriter refuses an invalid one.
     ///
     /// Source: RFC 8216 §4.3.2.1, §4.3.3.4, §4.3.4.2, and its second edition §4.4.3.8 and §4.4.5.2.
     init(hls playlist: Span<UInt8>) {

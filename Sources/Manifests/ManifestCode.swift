@@ -11,7 +11,7 @@ public enum ManifestCode: String, Hashable, Sendable, CaseIterable {
     case encodingInvalid = "manifest_encoding_invalid"
     /// The manifest exceeds one of its ``ManifestLimits``.
     case tooLarge = "manifest_too_large"
-    /// A reference that two readers could take to different hosts or paths, or that no server accepts.
+    /// A reference that two readers could resolve to different hosts or paths, or that no server accepts.
     case referenceInvalid = "manifest_reference_invalid"
     /// The manifest uses a part of its format that cannot be rewritten safely.
     case unsupported = "manifest_unsupported"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The refusal of a manifest. What was written before it is to be discarded, because it lacks the rest.
+/// The refusal of a manifest. The output before it must be discarded, because it lacks the rest.
 public struct ManifestFault: Error, Hashable, Sendable {
     /// The reason.
     public let code: ManifestCode

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The limits of a manifest. Whatever exceeds one is refused with ``ManifestCode/tooLarge``.
+/// The limits of a manifest. A manifest that exceeds one is refused with ``ManifestCode/tooLarge``.
 public struct ManifestLimits: Hashable, Sendable {
-    /// The largest manifest, in bytes. A playlist is streamed, and takes the memory of a line; an MPD is kept until its end.
+    /// The largest manifest, in bytes. A playlist is streamed, and uses the memory of a line; an MPD is held in memory
+    /// until its end.
     public var size = 8 * 1024 * 1024
     /// The most lines of a playlist; of an MPD, the most elements.
     public var lines = 1_000_000

@@ -5,9 +5,10 @@ internal import Encodings
 
 /// A rewriter of one manifest, which is fed in pieces of any size.
 ///
-/// The output has the bytes of the manifest, except for the references to protected hosts, which carry the grant. After a
-/// fault the rewriter is used up, and what it wrote is to be discarded: it is a part of a manifest, and a player might take it
-/// for the whole. Whoever passes output on before the end therefore aborts the transfer at a fault.
+/// The output has the bytes of the manifest, except for the references to protected hosts, which carry the grant. After
+/// a fault the rewriter is used up, and its output must be discarded. The output is only a part of a manifest, and a
+/// player might accept it as the whole. Code that passes output on before the end therefore aborts the transfer at a
+/// fault.
 public protocol ManifestRewriting: ~Copyable, Sendable {
     /// Creates a rewriter of one manifest.
     init(rules: ManifestRules)
@@ -16,10 +17,10 @@ public protocol ManifestRewriting: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - bytes: The next bytes; a line or a tag may be in several pieces.
-    ///   - output: The rewritten bytes are appended to it. A part of a line or of a tag is kept until its end is known.
+    ///   - output: The rewritten bytes are appended to it. A part of a line or of a tag is held until its end is known.
     mutating func append(_ bytes: Span<UInt8>, to output: inout [UInt8]) throws(ManifestFault)
 
-    /// Rewrites what was kept, and checks that the manifest is complete. To be called once, at the end.
+    /// Rewrites the held bytes, and checks that the manifest is complete. To be called once, at the end.
     mutating func finish(to output: inout [UInt8]) throws(ManifestFault)
 }
 
@@ -36,7 +37,7 @@ extension ManifestRewriting where Self: ~Copyable {
 }
 
 extension [UInt8] {
-    /// Appends the next bytes of a manifest that is kept until its end.
+    /// Appends the next bytes of a manifest that is held until its end.
     mutating func append(_ bytes: Span<UInt8>, within limits: ManifestLimits) throws(ManifestFault) {
         guard bytes.count <= limits.size - count else {
             throw ManifestFault(.tooLarge, line: nil, reason: "more than \(limits.size) bytes")

@@ -3,9 +3,10 @@
 
 internal import Encodings
 
-/// The rules by which a manifest is rewritten: its URL, the grant, the place of the grant, and the hosts that may see it.
+/// The rules by which a manifest is rewritten: its URL, the grant, the position of the grant, and the hosts that may
+/// receive it.
 public struct ManifestRules: Sendable {
-    /// The place of the grant in a reference.
+    /// The position of the grant in a reference.
     public enum Mode: Hashable, Sendable {
         /// The first segment of the path, `PREFIX` and the grant: `/~cat=TOKEN/live/seg1.ts`.
         case segment(prefix: String = "~cat=")
@@ -24,12 +25,13 @@ public struct ManifestRules: Sendable {
         public static let addingLocation = Options(rawValue: 1)
         /// Keys of HLS playlists, `EXT-X-KEY` and `EXT-X-SESSION-KEY`, get no grant: another service protects them.
         public static let sparingKeys = Options(rawValue: 2)
-        /// An HLS playlist of version 8 or later, by its `EXT-X-VERSION`, has the grant of its segments and parts once, as the value of a
-        /// variable `playgate` (`EXT-X-DEFINE`). For players that know variables: not those that play by ffmpeg.
+        /// An HLS playlist of version 8 or later, by its `EXT-X-VERSION`, has the grant of its segments and parts once.
+        /// It is the value of a variable `playgate` (`EXT-X-DEFINE`). For players that know variables: not those that
+        /// play by ffmpeg.
         public static let definingGrant = Options(rawValue: 4)
     }
 
-    /// The place of the grant.
+    /// The position of the grant.
     public let mode: Mode
     /// The changes beside the grants in references.
     public let options: Options
@@ -37,13 +39,14 @@ public struct ManifestRules: Sendable {
     public let limits: ManifestLimits
     /// The grant. Not public, so that it is not printed by mistake.
     package let grant: String
-    /// The grant of references that players keep over reloads: see ``init(url:source:publicPath:grant:lastingGrant:options:mode:hosts:limits:)``.
+    /// The grant of references that players retain over reloads: see
+    /// ``init(url:source:publicPath:grant:lastingGrant:options:mode:hosts:limits:)``.
     package let lastingGrant: String
     /// The URL to which the references of the manifest are relative.
     package let base: ReferenceBase
-    /// The URL by which the player asked, against which it resolves what is written.
+    /// The URL of the player's request, against which it resolves the written references.
     let requested: ReferenceBase
-    /// The beginning of the paths of players' URLs, which a proxy takes off.
+    /// The beginning of the paths of players' URLs, which a proxy removes.
     let publicPath: PublicPath
     /// True if the player's URL is another one than that of the manifest.
     let isMoved: Bool
@@ -62,19 +65,19 @@ public struct ManifestRules: Sendable {
     /// Creates rules.
     ///
     /// - Parameters:
-    ///   - url: The absolute URL by which the player asked for the manifest, `http` or `https`. Segments and parameters with
-    ///     an old grant, and a fragment, are cut from it.
+    ///   - url: The absolute URL by which the player requested the manifest, `http` or `https`. Segments and parameters
+    ///     with an old grant, and a fragment, are cut from it.
     ///   - source: The absolute URL to which the references of the manifest are relative, if it is another one: that of a redirect,
     ///     which the player does not see. Its references are written so that the player requests the same. `nil` for `url`.
-    ///   - publicPath: The beginning of the paths of `url`, and of `source` on the same host, that a proxy takes off before it
-    ///     forwards a request, such as `/watch`. Paths of references are behind it, and so is a segment with the grant. 1 to 1,024
-    ///     bytes: segments of unreserved characters, not of dots alone.
+    ///   - publicPath: The beginning of the paths of `url`, and of `source` on the same host, that a proxy removes
+    ///     before it forwards a request, such as `/watch`. Paths of references are behind it, and so is a segment with
+    ///     the grant. 1 to 1,024 bytes: segments of unreserved characters, not of only dots.
     ///   - grant: The grant, 1 to ``maximumGrantSize`` characters `A`-`Z`, `a`-`z`, `0`-`9`, `.`, `_` and `-`.
-    ///   - lastingGrant: The grant of references that a player of a live playlist keeps over reloads, or compares: keys,
-    ///     initialization sections, rendition reports, date ranges and steering manifests. It has the form of `grant`, which is the
-    ///     default.
+    ///   - lastingGrant: The grant of references that a player of a live playlist retains over reloads, or compares:
+    ///     keys, initialization sections, rendition reports, date ranges and steering manifests. It has the form of
+    ///     `grant`, which is the default.
     ///   - options: The changes beside the grants in references.
-    ///   - mode: The place of the grant.
+    ///   - mode: The position of the grant.
     ///   - hosts: The protected hosts, names or addresses. One without a port stands for the default port of the scheme.
     ///     `nil` for the host of the manifest, with its port. No other host ever gets the grant, nor does `http` if the
     ///     manifest came by `https`.
@@ -139,7 +142,7 @@ public struct ManifestRules: Sendable {
     /// The traits of all references of a manifest that is no MPD.
     var traits: ReferenceWriter.Traits { isDirect ? [] : .forPlayer }
 
-    /// The URL by which the player asked, without an old grant.
+    /// The URL of the player's request, without an old grant.
     public var url: String { String(decoding: requested.url(without: mode), as: UTF8.self) }
 }
 
@@ -151,14 +154,14 @@ extension ManifestRules: CustomStringConvertible, CustomReflectable {
 }
 
 extension ManifestRules.Mode {
-    /// The query parameter that may be the grant of a player: it may have come with one in its query, whatever the mode.
+    /// The query parameter that may be the grant of a player: it may have come with one in its query, in any mode.
     var parameter: String { if case .query(let name) = self { name } else { "cat" } }
 
     /// True if no player encodes the prefix or the name.
     package var isValid: Bool {
         switch self {
         case .segment(let prefix):
-            // Segments of dots alone would be resolved.
+            // Segments of only dots would be resolved.
             1...64 ~= prefix.utf8.count && prefix.utf8.contains { $0 != UInt8(ascii: ".") }
                 && prefix.utf8.allSatisfy { $0.isUnreserved || $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "+") }
         case .query(let name): 1...64 ~= name.utf8.count && name.utf8.allSatisfy(\.isUnreserved)

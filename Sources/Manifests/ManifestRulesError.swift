@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// An error of a caller who gives rules that cannot be followed.
+/// An error of a caller whose rules cannot be followed.
 public struct ManifestRulesError: Error, Hashable, Sendable {
     /// A stable code.
     @nonexhaustive
     public enum Code: String, Hashable, Sendable {
-        /// The URL of the manifest is not an absolute one of `http` or `https`, or servers could take it for another.
+        /// The URL of the manifest is not an absolute one of `http` or `https`, or servers could read it as another.
         case urlInvalid = "manifest_url_invalid"
         /// The public path has other segments than those of unreserved characters, or the URL does not begin with it.
         case publicPathInvalid = "manifest_public_path_invalid"

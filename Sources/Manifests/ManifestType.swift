@@ -15,7 +15,8 @@ package struct ManifestType: Sendable {
     /// Finds the format of an origin's answer; `nil` if it is no manifest.
     ///
     /// - Parameters:
-    ///   - type: The value of `Content-Type`, if there is one. A general type leaves it to the path, and then to the first bytes.
+    ///   - type: The value of `Content-Type`; `nil` for none. For a general type, the path decides, and then the first
+    ///     bytes.
     ///   - path: The path of the request.
     ///   - body: The manifest; empty if it is not there.
     package init?(type: String?, path: Substring, body: Span<UInt8> = Span()) {

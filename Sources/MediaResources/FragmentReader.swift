@@ -341,7 +341,8 @@ extension [Rating] {
     }
 }
 
-/// A place for the parser of a slot while it is not in use. A parser whose dictionary of names is too large is not kept.
+/// A holder for the parser of a slot while it is not in use. A parser whose dictionary of names is too large is
+/// discarded.
 private final class IdleParser: @unchecked Sendable {  // Used only by the holder of its slot.
     var parser: XMLEventParser?
 }

@@ -6,8 +6,8 @@ internal import XML
 
 /// A spelling of the Media RSS namespace.
 ///
-/// Feeds have it with `http` and `https`, with and without the last slash and `www.`, in any case, and by the name of the
-/// RSS Advisory Board, which keeps the specification now. A namespace is only compared.
+/// Feeds have it with `http` and `https`, with and without the last slash and `www.`, in any case. Some have the name
+/// of the RSS Advisory Board, which maintains the specification now. A namespace is only compared.
 enum MediaNamespace {
     /// `http://search.yahoo.com/mrss/`, and the names of the RSS Advisory Board.
     case search
@@ -31,7 +31,7 @@ enum MediaNamespace {
         "search.yahoo.com/mrss": .search, "rssboard.org/media-rss": .search, "video.search.yahoo.com/mrss": .video,
     ]
 
-    /// Returns a namespace without what its spellings differ in.
+    /// Returns a namespace without the differences of its spellings.
     private static func normal(_ name: String) -> Substring {
         var rest = name.trimmed.lowercased()[...]
         for scheme in ["http://", "https://"] where rest.utf8.starts(with: scheme.utf8) {

@@ -37,7 +37,7 @@ extension MediaResource {
 
     /// Returns true if a token for this resource permits playback of `wanted`.
     ///
-    /// Without options this is equality. It cannot fail, allocates nothing and takes no lock.
+    /// Without options this is equality. It cannot fail, allocates nothing and acquires no lock.
     ///
     /// - Parameters:
     ///   - wanted: The resource to play.

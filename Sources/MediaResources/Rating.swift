@@ -36,7 +36,7 @@ public struct Rating: Sendable {
         return level <= most
     }
 
-    /// Returns true if both ratings are on one known scale, whatever their values.
+    /// Returns true if both ratings are on one known scale, with any values.
     package func sharesScale(with other: Rating) -> Bool {
         guard let scale = RatingScale(scheme: scheme) else { return false }
         return scale == RatingScale(scheme: other.scheme)

@@ -20,7 +20,7 @@ struct Envelope {
     let root: Root
 
     /// The elements that are media tokens. Long-lived tokens of the same issuer carry a valid signature by the same
-    /// key, so this allow-list keeps them out of the gate.
+    /// key, so this allow-list excludes them.
     enum Root: String, CaseIterable {
         case authToken
         case shortAuthorizationToken

@@ -6,9 +6,9 @@ internal import Platform
 
 /// The interface of the vendor's verifier library, for migrations to Playgate.
 ///
-/// It takes a requestor, a token and the trust. ``isValid(resourceID:)`` returns one of the six statuses, and the
-/// accessors return the content of the token. Two things differ on purpose. The accessors are `nil` until a trusted
-/// signature was verified. A check of authenticity alone has its own name, ``isAuthentic()``, instead of
+/// Its parameters are a requestor, a token and the trust. ``isValid(resourceID:)`` returns one of the six statuses, and
+/// the accessors return the content of the token. Two things differ on purpose. The accessors are `nil` until a trusted
+/// signature was verified. A check of only authenticity has its own name, ``isAuthentic()``, instead of
 /// `isValid(null)`, so that a missing parameter cannot weaken a check for playback. Prefer ``Verifier`` in new code: it
 /// reports the reason, and one verifier serves all tokens.
 ///

@@ -6,7 +6,7 @@ internal import Encodings
 
 /// The programmer's private key, which decrypts metadata of viewers from the entitlement service.
 ///
-/// Neither its description nor its reflection shows any part of the key.
+/// Neither its description nor its reflection contains any part of the key.
 public struct MetadataKey: Sendable {
     /// The padding of a value before encryption.
     public enum Padding: String, Sendable, CaseIterable {
@@ -48,9 +48,9 @@ public struct MetadataKey: Sendable {
 }
 
 extension MetadataKey: CustomStringConvertible, CustomReflectable {
-    /// A placeholder that shows no part of the key.
+    /// A placeholder without any part of the key.
     public var description: String { "<private key>" }
-    /// A mirror without children, so that reflection shows no part of the key.
+    /// A `Mirror` without children, so that reflection contains no part of the key.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 

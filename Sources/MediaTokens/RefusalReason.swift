@@ -14,7 +14,7 @@ public enum RefusalReason: String, Sendable, CaseIterable {
     case tokenTooLarge = "token_too_large"
     /// The token is neither raw nor one layer of Base64 without white space.
     case invalidBase64 = "invalid_base64"
-    /// Blanks stand where the token had plus signs: a reader of forms has taken each for a blank on its way.
+    /// Blanks stand where the token had plus signs: a reader of forms has replaced them on the way.
     case blanksForPlus = "blanks_for_plus"
     /// The token does not consist of `<signatureInfo>`, a signature, `<signatureInfo>` and one element.
     case invalidEnvelope = "invalid_envelope"

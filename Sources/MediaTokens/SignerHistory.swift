@@ -3,8 +3,8 @@
 
 internal import Encodings
 
-/// The order in which keys are tried for a token: first those that have signed tokens of its requestor and MVPD before, the most
-/// frequent first. It decides nothing: all keys are tried before a token is refused.
+/// The order in which keys are tried for a token. Keys that have signed tokens of its requestor and MVPD before are
+/// first, the most frequent first. It decides nothing: all keys are tried before a token is refused.
 ///
 /// A token that no key has signed leaves nothing behind, so that forged ones cannot spoil the order.
 struct SignerHistory {

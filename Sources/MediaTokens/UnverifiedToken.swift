@@ -48,7 +48,7 @@ package struct UnverifiedToken: Sendable {
             guard let bytes = Base64.decodeURLSafe(String(decoding: token[part], as: UTF8.self)) else { throw reason }
             return bytes
         }
-        // Each in a constant of its own: the compiler cannot take the span of a temporary array here.
+        // Each in a constant of its own: the compiler cannot form the span of a temporary array here.
         let header = try decoded(envelope.header, or: .invalidBase64)
         _ = try JWSEnvelope.scheme(header.span).get()
         let signature = try decoded(envelope.signature, or: .invalidSignatureEncoding)

@@ -4,7 +4,7 @@
 internal import Cryptography
 internal import Encodings
 
-/// The buffers and prepared OpenSSL contexts for one verification at a time, kept for the next one.
+/// The buffers and prepared OpenSSL contexts for one verification at a time, reused for the next one.
 final class VerificationContext: @unchecked Sendable {  // Used only by the holder of its slot.
     /// The decoded raw token.
     let raw = ScratchBytes(count: Base64.decodedCapacity(Verifier.maximumEncodedSize))

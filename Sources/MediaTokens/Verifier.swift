@@ -11,8 +11,8 @@ internal import Synchronization
 ///
 /// The result is a pure function of token, trust, policy and clock. The first failed check decides it. A verifier does
 /// not detect that a token was consumed before; the gate does. Create one verifier and share it: any number of threads
-/// may verify at once, and without a cache they share no lock, but for resources that are spelt in another way than the wanted one.
-/// Create a new one when the trust changes.
+/// may verify at once, and without a cache they share no lock, except for resources that are spelt in another way than
+/// the wanted one. Create a new one when the trust changes.
 ///
 /// ```swift
 /// let trust = try TrustStore(files: ["signer.pem"], at: .now())
@@ -29,7 +29,7 @@ public struct Verifier: Sendable {
     public var cache: AuthenticatedTokenCache? { isCaching ? memory : nil }
 
     private let isCaching: Bool
-    /// The cache; without one, one that is not used: to unwrap an optional would count a reference of what all threads share.
+    /// The cache; without one, an unused one. Unwrapping an optional would count a reference that all threads share.
     private let memory: AuthenticatedTokenCache
 
     /// The keys that may sign for at least one requestor of this policy: those of signed elements, then those of JWS.
@@ -188,7 +188,8 @@ public struct Verifier: Sendable {
         return checkUncached(token, for: resource, requestor: requestor, at: now)
     }
 
-    /// Checks a token that the cache does not have. Never inlined, so that a hit keeps no hold of the cache for it.
+    /// Checks a token that the cache does not have. Never inlined, so that a hit retains no reference to the cache for
+    /// it.
     @inline(never)
     private func checkUncached(
         _ token: Span<UInt8>,
@@ -342,9 +343,9 @@ public struct Verifier: Sendable {
     }
 }
 
-/// The resource that a token must be good for. A generic parameter: an optional would count a reference on each call.
+/// The resource that a token must be valid for. A generic parameter: an optional would count a reference on each call.
 private protocol WantedResource {
-    /// True if the token is good for the resource.
+    /// True if the token is valid for the resource.
     func isCovered(by token: MediaToken, _ options: MediaResource.MatchOptions) -> Bool
 }
 

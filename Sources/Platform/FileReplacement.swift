@@ -2,8 +2,8 @@
 // Copyright the Playgate authors.
 
 extension String {
-    /// Writes a file at this path that only its owner may read, in the place of one that is there, at once: a reader finds the
-    /// old content or the new, and a crash leaves one of them.
+    /// Writes a file at this path that only its owner may read, and replaces an existing one at once. A reader finds
+    /// the old content or the new, and a crash leaves one of them.
     ///
     /// - Throws: ``FileFault`` if it cannot be written. The old file stays then.
     package func replaceFile(with content: [UInt8]) throws(FileFault) {

@@ -26,7 +26,7 @@ package struct FileStamp: Hashable, Sendable {
     }
 }
 
-/// The device and inode of a file: the same for as long as it is this file, whatever is written into it.
+/// The device and inode of a file: the same for as long as it is this file, even if its content changes.
 package struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let number: UInt64

@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// A pool of slot numbers, each held by one holder at a time.
 ///
-/// The OpenSSL and libxml2 objects that are worth reusing are not thread-safe. Their owner keeps one object for each
+/// The OpenSSL and libxml2 objects that are worth reusing are not thread-safe. Their owner has one object for each
 /// slot, and uses the one whose slot it holds. A thread gets the slot of the hash of its identity, or the next free
 /// one, so an object stays in the cache of the core that used it last. Callers never wait, and share no lock.
 ///
@@ -28,7 +28,7 @@ package final class SlotPool: Sendable {
     /// The number of slots.
     package var count: Int { slots.count }
 
-    /// Takes a free slot. Returns `nil` if all are taken.
+    /// Acquires a free slot. Returns `nil` if all are in use.
     package func acquire() -> Int? {
         let home = homeSlot()
         for step in 0..<slots.count {
@@ -53,7 +53,8 @@ package final class SlotPool: Sendable {
         return Int(truncatingIfNeeded: (thread &* 0x9E37_79B9_7F4A_7C15) >> shift)
     }
 
-    /// A flag that is set while the slot is held, alone on its cache lines so that neighbours do not slow each other down.
+    /// A flag that is set while the slot is held, with cache lines of its own so that neighbours do not slow each other
+    /// down.
     private final class Slot: Sendable {
         private let before = Padding()
         private let isTaken = Atomic<Bool>(false)

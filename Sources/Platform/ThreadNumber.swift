@@ -3,10 +3,10 @@
 
 internal import Synchronization
 
-/// Numbers of threads: a thread can so have its own part of what would otherwise be shared.
+/// Numbers of threads, so that a thread can have its own part of a shared object.
 ///
-/// A thread that asks gets the lowest number that no other one has, and gives it back when it ends. So those that work at the same
-/// time have numbers without gaps, whatever threads there were before: the first two never the same part of two.
+/// A thread gets the lowest number that no other one has, and gives it back when it ends. Threads that work at the same
+/// time therefore have numbers without gaps. The first two never have the same part of two.
 package enum ThreadNumber {
     /// The numbers up to 63 that threads have, a bit for each.
     private static let taken = Atomic<UInt64>(0)

@@ -18,7 +18,7 @@ public enum Decision: Hashable, Sendable {
         if case .allow = self { true } else { false }
     }
 
-    /// The code of the refusal; in shadow mode, of the refusal that did not take effect. Otherwise `nil`.
+    /// The code of the refusal; in shadow mode, of the refusal that was not enforced. `nil` otherwise.
     public var code: DenyCode? {
         switch self {
         case .allow(let allowance):
@@ -35,13 +35,13 @@ public enum Decision: Hashable, Sendable {
         }
     }
 
-    /// The outcome of the check of a signed URI (RFC 9246), whatever else allows the request.
+    /// The outcome of the check of a signed URI (RFC 9246), independent of other credentials that allow the request.
     public enum SignedURIOutcome: Hashable, Sendable {
         /// The signed URI allows the request.
         case allowed
         /// The signed URI is refused.
         case refused(GrantCode)
-        /// The signed URI is good, but a store that could know better did not answer.
+        /// The signed URI is valid, but a store that may know of a revocation or an earlier use did not answer.
         case unknown
     }
 
@@ -51,13 +51,13 @@ public enum Decision: Hashable, Sendable {
         public let entry: Catalogue.Entry?
         /// The token, if its signature is authentic.
         public let token: MediaToken?
-        /// The outcome of the check of the signed URI that the request showed; `nil` if it showed none.
+        /// The outcome of the check of the presented signed URI; `nil` if there is none.
         public internal(set) var signedURI: SignedURIOutcome?
 
         /// A subject without entry and token.
         package static let nothing = Subject(entry: nil, token: nil)
 
-        /// The resource that a token must be good for; `nil` for unprotected, unknown and ambiguous media.
+        /// The resource that a token must be valid for; `nil` for unprotected, unknown and ambiguous media.
         public var resource: MediaResource? { entry?.protection.resource }
 
         /// The requestor whose tokens are required; `nil` for unprotected, unknown and ambiguous media.
@@ -72,8 +72,8 @@ public enum Decision: Hashable, Sendable {
         public let subject: Subject
         /// The grants of the playback, or the grant that was accepted; `nil` for a playback without grants.
         public let access: GrantedAccess?
-        /// The time until which the playback is known to have its slot, if the number of its viewer's playbacks is limited: the
-        /// answer is reused no longer, so that the next request prolongs the slot. `nil` if nothing needs that.
+        /// The end of the playback's known slot, if the number of its viewer's playbacks is limited. The answer is
+        /// reused no longer, so that the next request prolongs the slot. `nil` if there is no such limit on reuse.
         package internal(set) var slotEnd: Timestamp?
 
         init(reason: Reason, subject: Subject, access: GrantedAccess? = nil) {
@@ -82,7 +82,7 @@ public enum Decision: Hashable, Sendable {
             self.access = access
         }
 
-        /// True if a playback starts or goes on by a media token.
+        /// True if a playback starts or continues by a media token.
         var isStart: Bool {
             switch reason {
             case .verified, .repeated, .withinTTL, .useUnknown: true
@@ -138,7 +138,7 @@ public enum Decision: Hashable, Sendable {
         /// The requested entry and the presented token.
         public let subject: Subject
 
-        /// The fact that the restriction of a grant needs and that is not known; `nil` if the refusal is because of something else.
+        /// The unknown fact that the restriction of a grant needs; `nil` for another reason of refusal.
         public let unknownFact: UnknownFact?
 
         package init(code: DenyCode, subject: Subject, unknownFact: UnknownFact? = nil) {
@@ -147,7 +147,7 @@ public enum Decision: Hashable, Sendable {
             self.unknownFact = unknownFact
         }
 
-        /// The action that the client should take.
+        /// The action that the client should perform.
         public var action: ClientAction { code.action }
         /// The status of the verifier, if verification failed.
         public var verifierStatus: VerificationStatus? { code.verifierStatus }

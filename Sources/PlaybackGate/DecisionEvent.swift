@@ -18,7 +18,7 @@ public struct DecisionEvent: Sendable {
     public let time: Timestamp
     /// The duration of the whole decision.
     public let latency: Duration
-    /// The time that the replay store took; `nil` if it was not asked or answers without input and output.
+    /// The latency of the replay store; `nil` if it was not called or answers without input and output.
     public let storeLatency: Duration?
 }
 
@@ -51,7 +51,7 @@ public struct DecisionObservers: DecisionObserver {
 
     public func observe(_ event: DecisionEvent) { first.observe(event) }
 
-    /// Two observers. An array would be read with a count of references for each element, which all threads share.
+    /// Two observers. Reading an array would count references for each element, and all threads share those counts.
     private final class Pair: DecisionObserver {
         private let first: any DecisionObserver
         private let second: any DecisionObserver

@@ -15,7 +15,7 @@ public enum DenyCode: Hashable, Sendable {
     case invalidPath
     /// A request from an untrusted peer on an edge endpoint.
     case peerNotTrusted
-    /// The edge does not state its client's request, or states it ambiguously.
+    /// The edge does not report its client's request, or reports it ambiguously.
     case edgeRequestInvalid
     /// Entries of the catalogue name hosts, and the request names none.
     case hostMissing
@@ -97,10 +97,10 @@ extension DenyCode: CaseIterable {
 }
 
 extension DenyCode {
-    /// True if the request shows no credential: a player may start a playback, and then ask again.
+    /// True if the request presents no credential: a player may start a playback, and then request again.
     package var isMissing: Bool { self == .tokenMissing || self == .grant(.missing) }
 
-    /// The action that the client should take.
+    /// The action that the client should perform.
     public var action: ClientAction {
         switch self {
         case .unknownMedia, .invalidPath, .methodNotPermitted, .rangeNotPermitted, .mvpdNotAllowed, .ratingNotAllowed,
@@ -144,7 +144,7 @@ extension DenyCode {
         }
     }
 
-    /// The first thing for an operator to check if this code is more frequent than usual.
+    /// The first check by an operator if this code is more frequent than usual.
     public var operatorHint: String {
         switch self {
         case .unknownMedia: "Check that the catalogue is complete and recent; items of a feed may have been refused."

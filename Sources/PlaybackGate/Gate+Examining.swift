@@ -22,19 +22,19 @@ extension Gate {
         let signedURI: Decision.SignedURIOutcome?
         /// True if the token is consumed; false if it is only looked up among the revocations.
         let isConsumed: Bool
-        /// The playback that the token starts or goes on by.
+        /// The playback that the token starts or continues.
         let start: PlaybackStart
 
         var slot: SlotDemand { start.slot }
         var subject: Decision.Subject { Decision.Subject(entry: entry, token: use.token, signedURI: signedURI) }
     }
 
-    /// The playback that a media token starts or goes on by.
+    /// The playback that a media token starts or continues.
     struct PlaybackStart: Sendable {
-        /// The id that names the playback: that of the request, or a random one if the token starts several playbacks that each
-        /// take a slot; `nil` if the token has one only.
+        /// The id of the playback: that of the request, or a random one if the token starts several playbacks with a
+        /// slot each. `nil` if the token starts one playback only.
         var playbackID: String?
-        /// The slot that the playback takes.
+        /// The slot that the playback needs.
         var slot: SlotDemand
     }
 
@@ -86,7 +86,7 @@ extension Gate {
         }
     }
 
-    /// Applies the policies to a verified token, and asks the store about its use, if it can tell at once.
+    /// Applies the policies to a verified token. Also gets the outcome of its use, if the store has it without a wait.
     private func use(
         of token: consuming MediaToken,
         for entry: Catalogue.Entry,
@@ -125,7 +125,8 @@ extension Gate {
         )
     }
 
-    /// Finds the slot of a playback that may be limited, and asks the store about the use of its token, if it can tell at once.
+    /// Finds the slot of a playback that may be limited. Also gets the outcome for its token, if the store has it
+    /// without a wait.
     private func countedUse(
         _ use: TokenUse,
         for entry: Catalogue.Entry,
@@ -151,7 +152,7 @@ extension Gate {
         )
     }
 
-    /// Returns the playback that a token starts or goes on by.
+    /// Returns the playback that a token starts or continues.
     private func start(
         of entry: Catalogue.Entry,
         by token: MediaToken,
@@ -220,6 +221,6 @@ extension Decision.Subject {
 }
 
 extension Catalogue.Entry {
-    /// True if the request consumes its token: the entry takes a token once, and the method starts a playback.
+    /// True if the request consumes its token: the entry accepts a token once, and the method starts a playback.
     func consumesToken(of request: PlaybackRequest) -> Bool { use == .once && !request.method.isProbe }
 }

@@ -6,9 +6,9 @@ public import Platform
 public import ReplayStores
 
 extension Gate {
-    /// Asks the store, and waits for at most ``Rules/storeDeadline``; `nil` if there is no answer by then.
+    /// Calls the store, and waits for at most ``Rules/storeDeadline``; `nil` if there is no answer by then.
     ///
-    /// A store that ends its waits by itself needs no task beside the call, and so keeps it on its thread.
+    /// A store that ends its waits by itself needs no separate task. Its call stays on its thread.
     func ask<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value? {
         storeEndsWaits ? await body() : await withDeadline(rules.storeDeadline, body: body)
     }
@@ -16,18 +16,18 @@ extension Gate {
     /// True if the store ends its waits by itself, within the deadline.
     var storeEndsWaits: Bool { store.longestWait.map { $0 <= rules.storeDeadline } ?? false }
 
-    /// Records a revocation within the deadline of the store. That of a playback frees its slot.
+    /// Records a revocation within the deadline of the store. A revocation of a playback frees its slot.
     public func record(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
         try await revoke(revocation, at: now)
         // If the store does not answer now, the slot ends by itself.
         if case .playback(let session) = revocation.subject { _ = await freeSlot(of: session, at: now) }
     }
 
-    /// Lifts the revocation of a subject in the store and in the mirror of this process.
+    /// Lifts the revocation of a subject in the store and in the cache of this process.
     ///
     /// - Parameter key: The subject's key in stores.
     /// - Returns: False if the subject is not revoked.
-    /// - Throws: `ReplayStoreError` if it is unknown whether it was lifted, or the store keeps no list of revocations.
+    /// - Throws: `ReplayStoreError` if it is unknown whether it was lifted, or the store has no list of revocations.
     package func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
         guard let grantStore else {
             throw ReplayStoreError(.misconfigured, reason: "the store keeps no list of revocations")
@@ -43,7 +43,7 @@ extension Gate {
 
     /// Returns the revocations in the store that are in force, the oldest first, at most `limit` of them.
     ///
-    /// - Throws: `ReplayStoreError` if they cannot be read, or the store keeps no list of them.
+    /// - Throws: `ReplayStoreError` if they cannot be read, or the store has no list of them.
     package func revocations(atMost limit: Int, at now: Timestamp) async throws(ReplayStoreError) -> [RevocationRecord]
     {
         guard let grantStore else {

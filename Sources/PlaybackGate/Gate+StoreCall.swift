@@ -12,8 +12,9 @@ extension Gate {
         fileprivate let requestedAt: ContinuousClock.Instant
     }
 
-    /// Returns the call of the store that is all that a pending use needs; `nil` if only ``complete(_:)`` can ask: the store cannot
-    /// call back or does not end its waits by itself, or more is needed than the use of a media token.
+    /// Returns the call of the store that is all that a pending use needs; `nil` if ``complete(_:)`` is required. It is
+    /// required if the store cannot call back or does not end its waits by itself. It is also required if more is
+    /// needed than the use of a media token.
     package func storeCall(for pending: PendingUse) -> StoreCall? {
         guard let callbackStore, pending.needsUseOnly, storeEndsWaits else { return nil }
         return StoreCall(gate: self, store: callbackStore, pending: pending)

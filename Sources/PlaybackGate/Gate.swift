@@ -37,13 +37,13 @@ public final class Gate: Sendable {
     /// True if there is an observer. Without one, no time is measured.
     private let isObserved: Bool
     let immediateOutcomes: any ImmediateOutcomes
-    /// The store as one for grants; `nil` if it is none, so that limits and uses of grants refuse.
+    /// The store in its role for grants; `nil` if it has none. Limits and uses of grants then refuse.
     let grantStore: (any GrantStore)?
-    /// The store as one that calls back; `nil` if it is none.
+    /// The store in its role with callbacks; `nil` if it has none.
     let callbackStore: (any CallbackReplayStore)?
-    /// The playbacks of the catalogue, by what their grants are given for.
+    /// The playbacks of the catalogue, by the resources of their grants.
     let playbacks: PlaybackIndex
-    /// Tells to which entries the paths of a scope belong. Made when it is first needed.
+    /// Finds the entries to which the paths of a scope belong. Created on first use.
     package var scopes: ScopeSurvey {
         if let made = survey.load() { return made.value }
         let made = MadeSurvey(ScopeSurvey(catalogue))
@@ -134,7 +134,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Decides as far as is possible without waiting: catalogue, verification, policies, and a store in memory.
+    /// Decides as far as possible without waiting: catalogue, verification, policies, and a store in memory.
     ///
     /// Only ``complete(_:)`` consumes the token of a pending use.
     ///
@@ -145,8 +145,8 @@ public final class Gate: Sendable {
         begin(request, finding: catalogue.find(request.target, host: request.host), at: now)
     }
 
-    /// Looks up a path in the catalogue. From another module, ``catalogue`` would be copied with the references in it, which all
-    /// threads share.
+    /// Looks up a path in the catalogue. Another module would copy ``catalogue`` with its references, which all threads
+    /// share.
     package func find(_ path: Substring, host: Substring?, form: MediaPath.Form) -> Catalogue.Finding {
         catalogue.find(path, host: host, form: form)
     }
@@ -163,13 +163,13 @@ public final class Gate: Sendable {
     public enum Step: Sendable {
         /// The decision.
         case decided(Decision)
-        /// Everything has passed but the replay store, which has to be waited for: see ``Gate/complete(_:)``.
+        /// All checks have passed except the replay store, which requires a wait: see ``Gate/complete(_:)``.
         case pending(PendingUse)
     }
 
     /// A request that has passed catalogue, verification and policies, and waits for the replay store.
     ///
-    /// A class, so that a decision without one stays small.
+    /// A class, so that a decision without a pending use stays small.
     public final class PendingUse: Sendable {
         let request: PlaybackRequest
         fileprivate let work: Work
@@ -199,7 +199,7 @@ public final class Gate: Sendable {
             self.start = start
         }
 
-        /// The media token whose use is pending; `nil` if it is that of a grant.
+        /// The media token whose use is pending; `nil` if the use of a grant is pending.
         var mediaToken: ExaminedUse? {
             if case .use(let examined) = work { examined } else { nil }
         }
@@ -225,7 +225,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Decides as far as is possible without waiting, with what was found out about a request before.
+    /// Decides as far as possible without waiting, with the facts that are already known about a request.
     ///
     /// - Parameters:
     ///   - request: The request.
@@ -249,7 +249,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Asks the replay store, and decides. Call it once for a pending use, on the gate that began it.
+    /// Calls the replay store, and decides. Call it once for a pending use, on the gate that began it.
     ///
     /// Waits for at most ``Rules/storeDeadline``.
     public func complete(_ pending: PendingUse) async -> Decision {
@@ -265,13 +265,13 @@ public final class Gate: Sendable {
 
     /// Ends the decision of a pending use.
     ///
-    /// - Parameter asked: The time at which the store was asked.
+    /// - Parameter asked: The time at which the store was called.
     func finish(_ decision: Decision, of pending: PendingUse, requestedAt: ContinuousClock.Instant) -> Decision {
         finish(decision, of: pending.request, at: pending.now, since: pending.start, requestedAt: requestedAt)
     }
 
-    /// Takes the slot of the playback if there is a limit, then records the use, and then holds the slot for as long as the grants
-    /// last: a start that the limit refuses consumes nothing.
+    /// Acquires the slot of the playback if there is a limit, then records the use, and then holds the slot until the
+    /// grants end. A start that the limit refuses consumes nothing.
     private func complete(_ examined: ExaminedUse, for request: PlaybackRequest, at now: Timestamp) async -> Decision {
         let slot = await acquireSlot(examined.slot.whileStarting(rules.storeDeadline, at: now), at: now)
         if let code = slot.refusal(allowsUnknown: rules.allowsUnknownUse) {

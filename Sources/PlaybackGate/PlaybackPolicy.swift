@@ -13,7 +13,7 @@ public struct PlaybackPolicy: Hashable, Sendable {
     public var requestors: [String]?
     /// The only MVPDs whose viewers may play; `nil` for all.
     public var allowedMVPDs: [String]?
-    /// The MVPDs whose viewers may not play, also if the MVPD is the proxy of another.
+    /// The MVPDs whose viewers may not play, even if the MVPD is the proxy of another.
     public var deniedMVPDs: [String]
     /// The maximum ratings, at most one for each scale (V-chip, MPAA). Empty for no limit.
     public var maximumRatings: [Rating]

@@ -20,9 +20,9 @@ public struct PlaybackRequest: Hashable, Sendable {
     public var host: Substring?
     /// The method of the client's request; GET for a playback that a backend starts.
     public var method: Method = .get
-    /// True if the client asks for a part of the media: a `Range` that does not cover all of it.
+    /// True if the client requests a part of the media: a `Range` that does not cover all of it.
     public var isPartial = false
-    /// The media token as transmitted, if there is one. A slice of a larger text is not copied.
+    /// The media token as transmitted; `nil` for none. A slice of a larger text is not copied.
     public var token: Substring?
     /// The identifier of this playback start. A second request with the same identifier gets the answer of the first.
     public var playbackID: String?
@@ -62,7 +62,7 @@ public struct PlaybackRequest: Hashable, Sendable {
         public var parent: TraceParent
         /// The authenticated caller, such as the name of an API key.
         public var caller: String?
-        /// The kind of edge that asks for a client of its own; `nil` if a player backend asks.
+        /// The kind of edge that sends the request for its client; `nil` for a player backend.
         public var edge: String?
 
         /// Creates facts about a caller.
@@ -96,7 +96,7 @@ public struct PlaybackRequest: Hashable, Sendable {
         self.client = client
     }
 
-    /// Creates the request of a client that an edge asks for.
+    /// Creates the request of a client of an edge.
     @inlinable
     package init(
         path: Substring,

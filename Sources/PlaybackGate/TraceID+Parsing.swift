@@ -5,7 +5,7 @@ internal import Encodings
 internal import Synchronization
 
 extension PlaybackRequest.Client {
-    /// Takes the trace ID and the span of `traceparent`; creates a new ID if the field is missing or malformed.
+    /// Reads the trace ID and the span of `traceparent`; creates a new ID if the field is missing or malformed.
     package init(traceparent: Substring?, caller: String? = nil, edge: String? = nil) {
         let (trace, parent) = traceparent.flatMap { TraceID.parse($0.utf8.span) } ?? (.new(), .none)
         self.init(trace: trace, parent: parent, caller: caller, edge: edge)
@@ -13,7 +13,7 @@ extension PlaybackRequest.Client {
 }
 
 extension TraceID {
-    /// Takes the trace ID of `traceparent`; creates a new one if the text is empty or malformed.
+    /// Reads the trace ID of `traceparent`; creates a new one if the text is empty or malformed.
     package init(traceparent: Span<UInt8>) { self = Self.parse(traceparent)?.0 ?? .new() }
 
     /// Creates a trace ID that no other request has.

@@ -15,7 +15,7 @@
         private let missing: RedisCounter
         private let state = Mutex(State())
 
-        /// Called with the fault if fewer replicas acknowledged in time. What was written stays written, on the primary at
+        /// Called with the fault if fewer replicas acknowledged in time. The written data stay, on the primary at
         /// least.
         typealias Receiver = @Sendable (ReplayStoreError?) -> Void
 

@@ -7,8 +7,8 @@
 
     /// The primaries of a Redis Cluster, each with a connection.
     ///
-    /// The map of slots is read from any server that answers, at the start, each second, and whenever a server says that a
-    /// slot has moved or a connection ends. A call follows at most five redirections.
+    /// The map of slots is read from any server that answers: at the start, each second, and whenever a slot has moved
+    /// or a connection ends. A call follows at most five redirections.
     final class RedisCluster: RedisServers {
         private let seeds: [RedisSettings.Address]
         private let settings: RedisSettings
@@ -23,7 +23,7 @@
             var coming: [RedisSettings.Address: Task<Result<RedisNode, ReplayStoreError>, Never>] = [:]
             /// The times at which servers were last in the map or used by a redirection.
             var used: [RedisSettings.Address: ContinuousClock.Instant] = [:]
-            /// Grows with each connection and each end of one: what was read before may be lost.
+            /// Grows with each connection and each end of one: earlier results may be lost.
             var number = 0
             var reason = "not connected yet"
 
@@ -70,7 +70,7 @@
                     try? await Task.sleep(for: .milliseconds(5 << count))
                     (node, isAsking) = (try self.node(of: slot), false)
                 } else {
-                    // A server that is no primary any more is asked for no other call.
+                    // A server that is no longer a primary receives no other call.
                     if text.hasPrefix("READONLY") || text.hasPrefix("LOADING") { node.link.close() }
                     throw ReplayStoreError(.unavailable, reason: "Redis refused: \(text)")
                 }
@@ -172,7 +172,7 @@
                     state.withLock { $0.reason = error.reason }
                     if !Task.isCancelled { report(error) }
                     isUp = false
-                    // Jitter keeps gates that lost the same server from reconnecting in step.
+                    // Jitter prevents gates that lost the same server from reconnecting in step.
                     try? await Task.sleep(for: pause * Double.random(in: 0.5...1))
                     pause = min(pause * 2, .milliseconds(500))
                 }
@@ -187,7 +187,7 @@
             let map = try await readMap()
             let primaries = Set(map.primaries.compactMap(\.self))
             let (lost, idle) = state.withLock { state in
-                // A primary in place of one whose connection has ended is a failover; a slot that migrates is none.
+                // A primary instead of one whose connection has ended is a failover; a slot that migrates is none.
                 let before = Set(state.map?.primaries.compactMap(\.self) ?? [])
                 let lost = before.subtracting(primaries).filter { state.nodes[$0] == nil }
                 state.map = map

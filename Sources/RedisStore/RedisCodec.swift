@@ -81,7 +81,7 @@
             bytes.append("$", count: size)
         }
 
-        /// Returns the bytes of a word; `nil` if there are not as many.
+        /// Returns the bytes of a word; `nil` if there are not so many words.
         ///
         /// - Parameter place: The number of the word, from 0.
         func word(_ index: Int) -> ArraySlice<UInt8>? {

@@ -118,7 +118,7 @@
             if outgoing.capacity > Self.keptCapacity { outgoing = ByteBuffer() } else { outgoing.clear() }
         }
 
-        /// The largest buffer that is kept, in bytes: for some eighty commands.
+        /// The largest buffer that is retained, in bytes: for some eighty commands.
         private static let keptCapacity = 65_536
 
         /// Sees to it that overdue requests fail. Between two reloads all have the same deadline, so the oldest ends first.

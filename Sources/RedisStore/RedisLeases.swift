@@ -10,9 +10,9 @@ internal import Platform
 
     /// The script for leases.
     ///
-    /// The leases of a viewer are a sorted set of sessions by their ends. The key of a session names that set, so that a
-    /// session can be freed by its identity alone. Ends are counted from the time of Redis: gates with different clocks give
-    /// each lease the same life, and none of them ends another's lease early.
+    /// The leases of a viewer are a sorted set of sessions by their ends. The key of a session names that set, so that
+    /// a session can be freed only by its identity. Ends are counted from the time of Redis. Gates with different
+    /// clocks therefore give each lease the same life, and none of them ends another's lease early.
     enum RedisLeases {
         private static let taken: Int64 = 0
         private static let renewed: Int64 = -1
@@ -69,7 +69,7 @@ internal import Platform
             return outcome
             """
 
-        /// Returns the call that takes or prolongs a lease.
+        /// Returns the call that acquires or prolongs a lease.
         static func bind(
             _ lease: StreamLease,
             under names: RedisKeys,
@@ -137,7 +137,7 @@ internal import Platform
             "\(names.prefix)session:\(session.hexadecimal)"
         }
 
-        /// Converts the reply of the script to the outcome of taking a lease.
+        /// Converts the reply of the script to the outcome of acquiring a lease.
         static func outcome(of reply: RedisReply) throws(ReplayStoreError) -> LeaseOutcome {
             switch reply {
             case .integer(taken): return .taken

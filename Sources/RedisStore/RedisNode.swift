@@ -66,8 +66,8 @@
             }
         }
 
-        /// Calls a script by its digest, and by its text if Redis no longer has it. Waits for replicas if the settings ask
-        /// for that and the reply says that something was recorded.
+        /// Calls a script by its digest, and by its text if Redis no longer has it. Waits for replicas if the settings
+        /// demand for that and the reply says that something was recorded.
         ///
         /// - Parameters:
         ///   - isAsking: True if the slot of the call migrates to this server.

@@ -18,7 +18,7 @@
         /// Finds out whether the servers can record uses.
         func check() async throws(ReplayStoreError)
 
-        /// Keeps the connections until the task is cancelled.
+        /// Maintains the connections until the task is cancelled.
         func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async
     }
 
@@ -119,7 +119,7 @@
                     link.withLock { $0 = .down(error.reason) }
                     if !Task.isCancelled { report(error) }
                 }
-                // Jitter keeps gates that lost the same server from reconnecting in step.
+                // Jitter prevents gates that lost the same server from reconnecting in step.
                 let jittered = pause * Double.random(in: 0.5...1)
                 try? await Task.sleep(for: jittered)
                 pause = min(pause * 2, longestPause)

@@ -42,14 +42,14 @@ internal import Platform
             primary = servers as? RedisPrimary
         }
 
-        /// Keeps a connection open until the task is cancelled.
+        /// Maintains an open connection until the task is cancelled.
         ///
         /// - Parameter report: A closure that is called with `nil` for every new connection, and with every error.
         public func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async {
             await servers.run(report: report)
         }
 
-        /// The deadline of a reply. (After `SCRIPT FLUSH`, one answer takes two replies.)
+        /// The deadline of a reply. (After `SCRIPT FLUSH`, one answer needs two replies.)
         public var longestWait: Duration? { settings.hasOneReply ? deadline.limit : nil }
 
         public func limitWaits(to limit: Duration) { deadline.limit = limit }
@@ -100,7 +100,7 @@ internal import Platform
             return try RedisUses.outcome(of: await servers.reply(to: call), use)
         }
 
-        /// Where keys are spread, a use takes several calls.
+        /// If keys are spread, a use needs several calls.
         package var callsBack: Bool { primary != nil && !keys.areSpread }
 
         package func ask(_ use: TokenUse, isConsumed: Bool, receive: @escaping @Sendable (UseOutcome?) -> Void) {

@@ -11,13 +11,14 @@ internal import Platform
 
     /// The script for revocations and the list of them.
     ///
-    /// A revocation that applies to media tokens has a key of its own, which expires. What concerns grants is one list: a
-    /// sorted set of subjects by the number of their last change, with their facts in a hash, and a second set by the times
-    /// until which they are kept.
+    /// A revocation that applies to media tokens has a key of its own, which expires. Revocations of grants are one
+    /// list: a sorted set of subjects by the number of their last change, with their facts in a hash. A second set has
+    /// the times until which they are stored.
     ///
-    /// The order is that of a counter, and not of time: no two changes have the same number, and none gets a lower one than a
-    /// gate has read already, whatever happens to the clock of Redis. A server may lose its last writes, in a failover or a
-    /// restart: a gate reads the whole list again on each new connection, and where the list has another name than before.
+    /// The order is that of a counter, and not of time. No two changes have the same number, and none gets a lower one
+    /// than a gate has read already, even if the clock of Redis changes. A server may lose its last writes, in a
+    /// failover or a restart. A gate therefore reads the whole list again on each new connection, and if the list has
+    /// another name than before.
     enum RedisRevocations {
         /// The source of the script.
         ///
@@ -156,7 +157,7 @@ internal import Platform
 
         // MARK: Listing
 
-        /// A place in the list.
+        /// A position in the list.
         struct Position {
             package let connection: Int
             package let name: String
@@ -174,7 +175,7 @@ internal import Platform
             }
         }
 
-        /// Returns the call that lists the next changes after a place.
+        /// Returns the call that lists the next changes after a position.
         static func list(after position: Position, _ names: RedisKeys) -> RedisScript.Invocation {
             let keys = listKeys(names)
             return RedisScript.Invocation(

@@ -48,7 +48,7 @@
             private let words: @Sendable () -> RedisWords
             /// The replies after which a record exists that a failover must not lose.
             let recording: ClosedRange<Int64>?
-            /// True if a playback waits for the reply; a list of revocations may take longer.
+            /// True if a playback waits for the reply; a list of revocations may be slower.
             let hasDeadline: Bool
 
             /// Creates a call.

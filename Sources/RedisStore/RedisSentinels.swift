@@ -8,8 +8,8 @@
 
     /// The sentinels of a Redis primary, which know its address.
     ///
-    /// All are asked at once, and the address that most of them name counts: one sentinel that is cut off from the others,
-    /// with a primary of the past beside it, misleads nobody.
+    /// All are queried at once, and the address that most of them name counts. A single sentinel that is cut off from
+    /// the others, together with a former primary, misleads nobody.
     final class RedisSentinels: Sendable {
         private let settings: RedisSettings.Sentinels
         private let tls: RedisSettings.TLS?

@@ -125,12 +125,12 @@
         /// The same for NIO.
         package var patience: TimeAmount { .nanoseconds(longestSilence.nanoseconds) }
 
-        /// The event loop of a connection to a server. Calls that take several replies leave their event loop anyway.
+        /// The event loop of a connection to a server. Calls that need several replies leave their event loop anyway.
         package var loop: any EventLoop {
             (hasOneReply ? eventLoop : nil) ?? MultiThreadedEventLoopGroup.singleton.any()
         }
 
-        /// True if each answer of the store takes one reply.
+        /// True if each answer of the store needs one reply.
         var hasOneReply: Bool {
             if case .cluster = servers { return false }
             return wait == nil

@@ -73,7 +73,7 @@
                     case .array(let node) = parts[2], node.count >= 2, case .integer(let port) = node[1],
                     1...65_535 ~= port
                 else { return nil }
-                // A host that is null is unknown to the server: it is that which was asked.
+                // A host that is null is unknown to the server: it is the called server.
                 let host = if case .text(let text) = node[0] { String(decoding: text, as: UTF8.self) } else { "" }
                 let address = server.with(host: host, port: Int(port))
                 for slot in first...last { primaries[Int(slot)] = address }

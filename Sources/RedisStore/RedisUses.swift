@@ -16,7 +16,8 @@ internal import Platform
     /// or as of its call of `TIME` (6.2, 7.0), which is no earlier. A use that can still be recorded at that time has its
     /// key, even if Redis's clock was set back by up to one minute in between.
     enum RedisUses {
-        /// The time for which the key of a use is kept after the use can no longer be recorded: one minute, in milliseconds.
+        /// The time for which the key of a use is stored after the use can no longer be recorded: one minute, in
+        /// milliseconds.
         private static let keeping: Int64 = 60_000
 
         private static let recorded: Int64 = 0
@@ -95,7 +96,7 @@ internal import Platform
             }
         }
 
-        /// Converts the reply to a call of ``examinations(_:_:)``: true if the token is revoked.
+        /// Converts the reply to a call of ``examinations(of:under:)``: true if the token is revoked.
         static func isRevoked(_ reply: RedisReply) throws(ReplayStoreError) -> Bool {
             switch reply {
             case .integer(1): return true

@@ -3,7 +3,7 @@
 
 internal import Synchronization
 
-/// A set of bits that are only ever set, read without a lock: it tells which of many numbers are certainly not in a table.
+/// A set of bits that are only ever set, read without a lock: it identifies numbers that are certainly not in a table.
 @safe
 final class BitFilter: @unchecked Sendable {
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
@@ -35,7 +35,7 @@ final class BitFilter: @unchecked Sendable {
         return unsafe words[index].load(ordering: .acquiring) & bit != 0
     }
 
-    /// The low bits choose the bit. They must be evenly distributed, as those of a digest are.
+    /// The low bits select the bit. They must be evenly distributed, like those of a digest.
     private func position(_ number: UInt64) -> (index: Int, bit: UInt64) {
         (Int(truncatingIfNeeded: number >> 6) & (count - 1), 1 << (number & 63))
     }

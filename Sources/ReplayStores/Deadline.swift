@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// Returns at the deadline even if `body` ignores cancellation: a store that hangs must not hang the gate.
 ///
-/// - Returns: The value of `body`, or `nil` if it took too long.
+/// - Returns: The value of `body`, or `nil` if it was too slow.
 package func withDeadline<Value: Sendable>(
     _ limit: Duration,
     body: @escaping @Sendable () async -> Value

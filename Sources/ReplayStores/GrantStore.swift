@@ -8,11 +8,11 @@ public import Platform
 /// A store of the grants that may be used once (`catreplay` 1 of CTA-5007, `jti` of RFC 9246). It knows nothing of media
 /// tokens.
 public protocol GrantReplayStore: Sendable {
-    /// Records a grant unless it was recorded before, atomically for all who share the store.
+    /// Records a grant unless it was recorded before, atomically for all gates that share the store.
     ///
     /// - Parameters:
     ///   - identity: The SHA-256 of the grant's issuer and identifier.
-    ///   - expires: The expiry of the grant: the record is kept until then.
+    ///   - expires: The expiry of the grant: the record is stored until then.
     ///   - now: The time of receipt.
     /// - Throws: ``ReplayStoreError`` if it is unknown whether the grant was recorded. The caller must refuse the grant.
     func insert(
@@ -28,16 +28,15 @@ public protocol GrantReplayStore: Sendable {
 public enum GrantUseOutcome: Hashable, Sendable {
     /// This is the grant's first use.
     case first
-    /// The grant was used before, or may have been: records that ended as late as it are deleted.
+    /// The grant was used before, or may have been: records with an expiry as late as its own are already deleted.
     case replayed
     /// There is no room for another grant.
     case full
 }
 
-/// A store of everything that the gate keeps: uses of media tokens, revocations and their changes, uses of grants, and
-/// leases.
+/// A store of all data of the gate: uses of media tokens, revocations and their changes, uses of grants, and leases.
 public protocol GrantStore: ReplayStore, LeaseStore, GrantReplayStore, RevocationFeed {
-    /// Lifts the revocation of a subject, for media tokens and for grants. Mirrors learn of it by a record that is
+    /// Lifts the revocation of a subject, for media tokens and for grants. Caches are informed by a record that is
     /// ``RevocationRecord/isLifted``.
     ///
     /// - Parameters:
@@ -50,10 +49,10 @@ public protocol GrantStore: ReplayStore, LeaseStore, GrantReplayStore, Revocatio
 
 /// A store of everything that answers without input or output.
 public protocol LocalGrantStore: GrantStore, LocalReplayStore {
-    /// Takes a slot for a session, or prolongs the one that it has.
+    /// Acquires a slot for a session, or prolongs its own.
     func acquireNow(_ lease: StreamLease, at now: Timestamp) -> LeaseOutcome
 
-    /// Frees the slot of a session. Returns true if it had one that had not ended.
+    /// Frees the slot of a session. Returns true if it had a slot that had not ended.
     func freeNow(_ session: SessionID, at now: Timestamp) -> Bool
 
     /// Records a grant unless it was recorded before.

@@ -3,19 +3,19 @@
 
 package import Platform
 
-/// The outcomes of uses that a store can tell without being waited for, so that a decision stays on its thread.
+/// The outcomes of uses that a store has without a wait, so that a decision stays on its thread.
 ///
-/// One object for each kind of store, and no optional: unwrapping one would count a reference of the store for each decision, and all
-/// threads share it.
+/// One object for each kind of store, and no optional. Unwrapping one would count a reference of the store for each
+/// decision, and all threads share it.
 package protocol ImmediateOutcomes: AnyObject, Sendable {
-    /// Returns the outcome of a use; `nil` if the store has to be waited for.
+    /// Returns the outcome of a use; `nil` if the store requires a wait.
     ///
     /// - Parameter isConsumed: True if the token is consumed; false if it is only looked up among the revocations.
     func outcome(of use: TokenUse, isConsumed: Bool, at now: Timestamp) -> UseOutcome?
 }
 
 extension ReplayStore {
-    /// The outcomes that this store can tell at once.
+    /// The outcomes that this store has without a wait.
     package var immediateOutcomes: any ImmediateOutcomes {
         if let local = self as? any LocalReplayStore { return LocalOutcomes(local) }
         if let examiner = self as? any RevocationExaminer { return ExaminedOutcomes(examiner) }
@@ -34,7 +34,7 @@ private final class LocalOutcomes: ImmediateOutcomes {
     }
 }
 
-/// Those of tokens that are not consumed, of a store that knows the revocations.
+/// The outcomes of tokens that are not consumed, from a store that knows the revocations.
 private final class ExaminedOutcomes: ImmediateOutcomes {
     private let store: any RevocationExaminer
 

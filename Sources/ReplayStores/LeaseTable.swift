@@ -8,9 +8,10 @@ internal import Platform
 
 /// The leases in memory, found by viewer and by session.
 ///
-/// A lease takes 56 bytes: 48 for its entry and 4 for a place in each of two tables of chains. Of the viewer's key it keeps 16
-/// bytes, which nobody can choose: the key contains a keyed tag. Every change also looks at a few other entries and deletes
-/// expired ones. The table grows up to its capacity; a full one refuses, and never forgets a live lease.
+/// A lease uses 56 bytes: 48 for its entry, and 4 for an index in each of two tables of chains. Of the viewer's key it
+/// stores 16 bytes. No client can choose them, because the key contains a keyed tag. Every change also inspects a few
+/// other entries and deletes expired ones. The table grows up to its capacity. A full table refuses new leases and
+/// retains every live one.
 struct LeaseTable {
     private struct Entry {
         package var session: SessionID
@@ -76,7 +77,7 @@ struct LeaseTable {
         return isLive
     }
 
-    /// Returns the number of live leases of the viewer, and the place of the session's own. Deletes those that are over.
+    /// Returns the number of live leases of the viewer, and the index of the session's own. Deletes expired leases.
     private mutating func count(of lease: StreamLease, at time: Int64) -> (live: Int, own: Int32) {
         guard !viewers.isEmpty else { return (0, Self.none) }
         let viewer = Half(lease.key)
@@ -131,7 +132,7 @@ struct LeaseTable {
         fullUntil = min(fullUntil, ends)
     }
 
-    /// Doubles the room, up to the capacity, and forms all chains anew.
+    /// Doubles the room, up to the capacity, and rebuilds all chains.
     private mutating func grow() {
         let room = min(max(2 * viewers.count, 64), capacity)
         entries.reserveCapacity(room)
@@ -148,7 +149,7 @@ struct LeaseTable {
         sessions[session] = index
     }
 
-    /// Deletes an entry; nothing if there is none at `place`.
+    /// Deletes an entry; nothing if there is none at this index.
     private mutating func remove(_ index: Int32) {
         guard index != Self.none else { return }
         unlinkFromViewer(index)

@@ -9,8 +9,8 @@ internal import Synchronization
 
 /// The replay store of a single process: exact, bounded and lost when the process ends.
 ///
-/// After a restart, tokens that are still live could be consumed again. Hold playbacks back for the longest life of a token,
-/// or use a persistent store.
+/// After a restart, tokens that are still live could be consumed again. Delay playbacks for the longest life of a
+/// token, or use a persistent store.
 public final class MemoryReplayStore: LocalGrantStore {
     public let name = "memory"
 
@@ -20,10 +20,10 @@ public final class MemoryReplayStore: LocalGrantStore {
     /// The maximum number of revocations.
     public static let revocationLimit = 100_000
 
-    /// The maximum number of leases. A lease takes 56 bytes, and memory is allocated as leases are taken.
+    /// The maximum number of leases. A lease uses 56 bytes, and memory is allocated for leases in use only.
     public let leaseCapacity: Int
 
-    /// The maximum number of revocations that are kept for the grants of sessions.
+    /// The maximum number of revocations that are stored for the grants of sessions.
     private static let recordLimit = 1_000_000
 
     private let uses: UseShards
@@ -36,9 +36,9 @@ public final class MemoryReplayStore: LocalGrantStore {
     /// Creates a store.
     ///
     /// - Parameters:
-    ///   - capacity: The number of live uses that fit, and the number of uses of grants that do. A full store refuses; it
-    ///     never forgets a live use. Sufficient: playback starts a second × (longest life of a token + 120 s).
-    ///   - leaseCapacity: The number of live leases that fit: streams of viewers whose number of streams is limited.
+    ///   - capacity: The maximum number of live uses, and also of uses of grants. A full store refuses; it never
+    ///     forgets a live use. Sufficient: playback starts a second × (longest life of a token + 120 s).
+    ///   - leaseCapacity: The maximum number of live leases, which are the streams of viewers with a limit.
     public init(capacity: Int = 1_000_000, leaseCapacity: Int = 1_000_000) {
         self.capacity = max(capacity, 1)
         self.leaseCapacity = max(leaseCapacity, 1)
@@ -49,7 +49,7 @@ public final class MemoryReplayStore: LocalGrantStore {
     /// The number of stored uses, including those that can be deleted.
     public var count: Int { uses.count }
 
-    /// The number of stored leases, including those that are over.
+    /// The number of stored leases, including expired ones.
     public var leaseCount: Int { leases.withLock { $0.count } }
 
     public var gauges: [StoreGauge] {
@@ -84,8 +84,8 @@ public final class MemoryReplayStore: LocalGrantStore {
     /// - Parameters:
     ///   - fingerprint: The SHA-256 of the token's signed bytes.
     ///   - playback: The hash that identifies this playback start, if there is one; not 0.
-    ///   - until: The time after which no policy accepts the token, as ``TokenUse/forgettable``: the same in all uses of a
-    ///     token.
+    ///   - until: The time after which no policy accepts the token, as ``TokenUse/forgettable``. It must be equal for
+    ///     all uses of a token.
     ///   - maximumUses: The number of times that the token may be consumed.
     ///   - now: The time of receipt.
     public func recordNow(

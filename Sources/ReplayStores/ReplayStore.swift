@@ -7,8 +7,8 @@ public import Platform
 
 /// A replay store: the record of consumed tokens and of revocations.
 ///
-/// Recording a use is atomic. A token is recorded as often as it may be consumed and no more, for any number of requests,
-/// concurrent or not, on any number of machines that share the store.
+/// Recording a use is atomic. A token is recorded as often as it may be consumed and no more, for any number of
+/// concurrent requests. This holds on any number of machines that share the store.
 public protocol ReplayStore: Sendable {
     /// The store's name in logs and metrics: `memory`, `sqlite`, `redis`.
     var name: String { get }
@@ -39,16 +39,16 @@ public protocol ReplayStore: Sendable {
     func check() async throws(ReplayStoreError)
 
     /// The longest wait for an answer, which the store ends by itself with ``ReplayStoreError/Code/deadline``; `nil` by
-    /// default. A gate watches over its calls of a store that may keep it waiting beyond the gate's deadline.
+    /// default. A gate limits its calls of a store that may exceed the gate's deadline.
     var longestWait: Duration? { get }
 
-    /// Tells the store for how long the calls after this one may wait, for ``longestWait``; does nothing by default.
+    /// Sets the maximum wait of the next calls of the store, for ``longestWait``. Does nothing by default.
     func limitWaits(to limit: Duration)
 
     /// Measurements of the store, for metrics.
     var gauges: [StoreGauge] { get }
 
-    /// Keeps the connection of a store that has one, until the task is cancelled. Returns at once by default.
+    /// Maintains the connection of a store that has one, until the task is cancelled. Returns at once by default.
     ///
     /// - Parameter report: Called with `nil` for each connection that is made, and with each fault.
     func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async
@@ -105,7 +105,7 @@ extension LocalReplayStore {
     public func check() async throws(ReplayStoreError) {}
 }
 
-/// A replay store that knows what is revoked, and records nothing without waiting.
+/// A replay store that knows the revocations, and records nothing without waiting.
 package protocol RevocationExaminer: ReplayStore {
     /// Returns ``UseOutcome/notRevoked`` for a token that is not revoked; `nil` if that is not known.
     func examineIfKnown(_ use: TokenUse) -> UseOutcome?
@@ -117,8 +117,8 @@ public struct TokenUse: Hashable, Sendable {
     public let token: MediaToken
     /// The time after which no policy accepts the token, so that its record may be deleted.
     ///
-    /// The largest permitted late leeway counts, not the active one. A reload may raise the leeway, and a record that was
-    /// deleted by the previous leeway would let the token be consumed again.
+    /// The largest permitted late leeway counts, not the active one. A reload may raise the leeway. A record that was
+    /// deleted by the previous leeway would then let the token be consumed again.
     public var forgettable: Timestamp {
         token.expires.advanced(byMilliseconds: VerificationPolicy.leewayLimitMilliseconds)
     }

@@ -63,8 +63,8 @@ public struct Revocation: Hashable, Sendable {
         }
     }
 
-    /// The time for which a revocation is kept after it ends, in milliseconds: requests may arrive with an earlier time of
-    /// receipt.
+    /// The time for which a revocation is stored after it ends, in milliseconds: requests may arrive with an earlier
+    /// time of receipt.
     package static let margin: Int64 = 120_000
 
     /// True if a revocation that ends at `expires` can be deleted. The time of a request decides whether the revocation
@@ -90,7 +90,7 @@ public struct Revocation: Hashable, Sendable {
     }
 
     /// The longest permitted time from the issue of a media token to the end of the session that it starts: twelve hours.
-    /// Revocations are kept for that long for the grants of sessions, even if they end earlier for media tokens.
+    /// Revocations are stored for that long for the grants of sessions, even if they end earlier for media tokens.
     public static let longestSession = Duration.seconds(12 * 3600)
 
     /// Returns the store keys of all revocations that may apply to `token`.

@@ -6,19 +6,20 @@ internal import MediaTokens
 public import Platform
 internal import Synchronization
 
-/// A copy of the revocations of a store in memory, by the tags that grants carry, so that a check of a grant waits for no
-/// store and hashes nothing.
+/// A copy of the revocations of a store in memory, by the tags in grants. A check of a grant neither waits for a store
+/// nor computes a hash.
 ///
-/// Most tags are not revoked: a filter of bits, which is read without a lock, tells so. The others are looked up in one of 64
-/// tables. A revocation is kept until the last session that it covers has ended, and is weakened before only if it is lifted.
+/// Most tags are not revoked: a filter of bits, which is read without a lock, excludes them. The others are looked up
+/// in one of 64 tables. A revocation is held until the last session that it covers has ended. It is weakened earlier
+/// only if it is lifted.
 ///
-/// ``run(_:every:deadline:clock:report:)`` refreshes the mirror. ``age(at:)`` tells how old it is; whoever asks it decides
-/// what an old mirror means.
+/// ``run(_:every:deadline:clock:report:)`` refreshes the cache. ``age(at:)`` returns its age; the caller decides the
+/// consequences of an old cache.
 public final class RevocationCache: Sendable {
-    /// The age above which a mirror is too old to allow playbacks by, unless it is created with another: thirty seconds.
+    /// The default for the age above which a cache is too old to allow playbacks: thirty seconds.
     public static let greatestAge = Duration.seconds(30)
 
-    /// The maximum number of subjects. A mirror of a store with more has no age: see ``age(at:)``.
+    /// The maximum number of subjects. A cache of a store with more has no age: see ``age(at:)``.
     public let capacity: Int
 
     private let greatestAge: Duration
@@ -46,13 +47,13 @@ public final class RevocationCache: Sendable {
         var lastSweep = Timestamp(millisecondsSince1970: .min)
     }
 
-    /// Creates an empty mirror.
+    /// Creates an empty cache.
     ///
     /// - Parameters:
-    ///   - capacity: The maximum number of subjects. Each takes 43 to 86 bytes.
-    ///   - greatestAge: The age above which it is too old to allow playbacks by.
-    ///   - tag: Returns the tag of a store key, as the key for subjects does; `nil` if it cannot be made. Then the mirror is
-    ///     incomplete, and has no age.
+    ///   - capacity: The maximum number of subjects. Each uses 43 to 86 bytes.
+    ///   - greatestAge: The age above which it is too old to allow playbacks.
+    ///   - tag: Returns the tag of a store key, as the key for subjects does; `nil` if it cannot be made. The cache is
+    ///     then incomplete, and has no age.
     public init(
         capacity: Int = 1_000_000,
         greatestAge: Duration = RevocationCache.greatestAge,
@@ -67,7 +68,7 @@ public final class RevocationCache: Sendable {
         shards = (0..<64).map { _ in Shard() }
     }
 
-    /// Creates a mirror of the revocations of a policy, which is as recent as its owner says.
+    /// Creates a cache of the revocations of a policy. Its owner determines whether it is recent.
     package init(of tags: [RevokedTag]) {
         capacity = .max
         greatestAge = Self.greatestAge
@@ -103,7 +104,7 @@ public final class RevocationCache: Sendable {
         shards[Int(high >> 58)].entries.withLock { $0.issuedBefore(high: high, low: low) }
     }
 
-    /// The time since the start of the last complete refresh: revocations that were recorded before it are mirrored.
+    /// The time since the start of the last complete refresh. Revocations that were recorded before it are cached.
     ///
     /// - Returns: The age; `nil` if no refresh was complete yet, or if the store has more revocations than fit.
     public func age(at instant: ContinuousClock.Instant = .now) -> Duration? {
@@ -112,17 +113,17 @@ public final class RevocationCache: Sendable {
         return last < 0 ? nil : max(.zero, instant - origin - .milliseconds(last))
     }
 
-    /// True if the mirror knows all revocations but those of the last seconds.
+    /// True if the cache knows all revocations but those of the last seconds.
     package func isRecent(at instant: ContinuousClock.Instant = .now) -> Bool {
         age(at: instant).map { $0 <= greatestAge } ?? false
     }
 
     // MARK: Adding
 
-    /// Adds a revocation that this process has recorded at `now`, so that it counts here at once.
+    /// Adds a revocation that this process has recorded at `now`, so that it is effective here at once.
     public func add(_ revocation: Revocation, at now: Timestamp) { add(RevocationRecord(revocation, at: now), at: now) }
 
-    /// Removes a revocation that this process has lifted, so that it does not count here any more.
+    /// Removes a revocation that this process has lifted, so that it is no longer effective here.
     package func remove(_ record: RevocationRecord, at now: Timestamp) { add(record.lifted(), at: now) }
 
     private func add(_ record: RevocationRecord, at now: Timestamp) {
@@ -176,13 +177,14 @@ public final class RevocationCache: Sendable {
 
     // MARK: Refreshing
 
-    /// Reads from `feed` what was recorded since the last call.
+    /// Reads the revocations from `feed` that were recorded since the last call.
     ///
     /// - Parameters:
     ///   - feed: The store. It must be the same in all calls.
     ///   - now: The time of the wall clock, for forgetting.
     ///   - clock: The clock of ``age(at:)``.
-    /// - Throws: The error of the store. What was read before it counts, and the next call goes on from there.
+    /// - Throws: The error of the store. Revocations that were read before it count, and the next call continues after
+    ///   them.
     public func refresh(
         from feed: any RevocationFeed,
         at now: Timestamp,
@@ -206,7 +208,8 @@ public final class RevocationCache: Sendable {
         }
     }
 
-    /// Deletes, once a minute, what concerns no living session. If something found no room, everything is then read anew.
+    /// Deletes, once a minute, entries without a living session. If an entry found no room before, the whole list is
+    /// then read again.
     private func sweepSometimes(at now: Timestamp) {
         let minute: Int64 = 60_000
         let isDue = state.withLock { state in
@@ -235,11 +238,11 @@ public final class RevocationCache: Sendable {
 
     // MARK: Export
 
-    /// Lists the mirrored subjects in the order of their tags, for edges that keep a list of their own.
+    /// Lists the cached subjects in the order of their tags, for edges with a list of their own.
     ///
-    /// Each is one line: `token`, `session`, `mvpd` or `playback`, a space, the tag or the session's identity in hexadecimal
-    /// digits, a space, and the time before which tokens must have been issued, in Unix milliseconds, at most 2^53. A subject
-    /// of which it is not known whether it is a session or an MVPD has a line for each.
+    /// Each is one line: kind, space, tag or session identity in hexadecimal digits, space, and time. The kind is
+    /// `token`, `session`, `mvpd` or `playback`. Tokens that were issued before the time are revoked. It is in Unix
+    /// milliseconds and at most 2^53. A subject that may be a session or an MVPD has a line for each.
     ///
     /// - Parameters:
     ///   - after: The tag after which the list begins; `nil` for its beginning.
@@ -260,8 +263,8 @@ public final class RevocationCache: Sendable {
         return nil
     }
 
-    /// The mirrored subjects in the order of their tags. A subject of which it is not known whether it is a session or an MVPD
-    /// is there once for each.
+    /// The cached subjects in the order of their tags. A subject that may be a session or an MVPD is listed once for
+    /// each.
     package var tags: [RevokedTag] {
         var all: [RevokedTag] = []
         for shard in shards {
@@ -289,7 +292,7 @@ extension SubjectTag {
 }
 
 extension RevocationCache {
-    /// Refreshes the mirror until the task is cancelled: after a pause and one call of the store, it knows of every
+    /// Refreshes the cache until the task is cancelled. After a pause and one call of the store, it contains every
     /// revocation.
     ///
     /// - Parameters:

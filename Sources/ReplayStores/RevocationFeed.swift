@@ -6,20 +6,21 @@ public import EdgeTokens
 internal import MediaTokens
 public import Platform
 
-/// A store that lists its revocations in the order in which they were recorded, so that each gate can mirror them.
+/// A store that lists its revocations in the order in which they were recorded, so that each gate can cache them.
 public protocol RevocationFeed: Sendable {
-    /// Returns the revocations that were recorded after `cursor`, the oldest first; all of them if it is `nil`, or if it is
-    /// of a store that has lost records since.
+    /// Returns the revocations that were recorded after `cursor`, the oldest first. Returns all of them if `cursor` is
+    /// `nil`, or if it is of a store that has lost records since.
     ///
     /// - Throws: ``ReplayStoreError`` if they cannot be read.
     func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges
 }
 
-/// A place in the list of a store's revocations. Only the store that made it understands it.
+/// A position in the list of a store's revocations. Its meaning is known only to the store that created it.
 public struct RevocationCursor: Hashable, Sendable {
     /// The list that the number is of: another one after a loss of records.
     public let generation: String
-    /// The number of the last revocation before this place. Each recorded revocation has a higher one than those before.
+    /// The number of the last revocation before this position. Each recorded revocation has a higher one than those
+    /// before.
     public let number: Int64
 
     /// Creates a cursor.
@@ -33,7 +34,7 @@ public struct RevocationCursor: Hashable, Sendable {
 public struct RevocationChanges: Hashable, Sendable {
     /// The revocations.
     public let records: [RevocationRecord]
-    /// The place after them.
+    /// The position after them.
     public let cursor: RevocationCursor
     /// True if there are more after ``cursor`` already.
     public let hasMore: Bool
@@ -49,15 +50,15 @@ public struct RevocationChanges: Hashable, Sendable {
     package static let limit = 1000
 }
 
-/// A revocation as it concerns grants: kept until the last session that it covers has ended.
+/// A revocation for grants: stored until the last session that it covers has ended.
 public struct RevocationRecord: Hashable, Sendable {
-    /// The kind of the subject; `nil` for a session or an MVPD of a record that was made before kinds were kept.
+    /// The kind of the subject; `nil` for a session or an MVPD of a record that was made before kinds were recorded.
     public let kind: Revocation.Kind?
     /// The subject's key in stores.
     public let key: SHA256Digest
     /// The playback session, if that is the subject.
     public let session: SessionID?
-    /// The time before which the media token of a session must have been issued for the session to be revoked.
+    /// A session is revoked if its media token was issued before this time.
     public let issuedBefore: Timestamp
     /// The time from which no session that is covered can be alive.
     public let kept: Timestamp
@@ -105,10 +106,10 @@ public struct RevocationRecord: Hashable, Sendable {
     private static let longestLife =
         (Revocation.longestSession + VerificationPolicy.leewayLimit).milliseconds
 
-    /// True if no session that is covered can be alive, for requests with any permitted difference of clocks.
+    /// True if no covered session can be alive, for requests with any permitted difference of clocks.
     package func isOver(at now: Timestamp) -> Bool { Revocation.isForgettable(kept, at: now) }
 
-    /// Returns this record and a later one of the same subject as one, so that each stays effective.
+    /// Merges this record and a later one of the same subject, so that each stays effective.
     package func merged(with later: RevocationRecord, at now: Timestamp) -> RevocationRecord {
         if isOver(at: now) { return later }
         return RevocationRecord(

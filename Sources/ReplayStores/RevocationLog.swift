@@ -4,7 +4,7 @@
 internal import MediaTokens
 internal import Platform
 
-/// The revocations in memory: those that apply to media tokens, and their list for mirrors.
+/// The revocations in memory: those that apply to media tokens, and their list for caches.
 struct RevocationLog {
     private var entries: [[UInt8]: (issuedBefore: Timestamp, expires: Timestamp)] = [:]
     /// The records of revocations for grants, which last longer than those for media tokens.

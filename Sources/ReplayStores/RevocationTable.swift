@@ -4,10 +4,10 @@
 internal import EdgeTokens
 internal import Platform
 
-/// A part of the mirror of revocations: a hash table with open addressing, whose look-up reads one or two cache lines.
+/// A part of the cache of revocations: a hash table with open addressing. A look-up reads one or two cache lines.
 ///
-/// At most three quarters of its places are in use. Tags are evenly distributed, but the ids of playbacks are what callers of
-/// the API say, so the hash is seeded.
+/// At most three quarters of its slots are in use. Tags are evenly distributed, but callers of the API choose the ids
+/// of playbacks, so the hash is seeded.
 struct RevocationTable {
     /// The facts about a revoked subject.
     struct Entry {
@@ -19,7 +19,7 @@ struct RevocationTable {
         package var kept: Timestamp
     }
 
-    /// A place: 32 bytes.
+    /// A slot: 32 bytes.
     private struct Slot {
         var high: UInt64 = 0
         var low: UInt64 = 0
@@ -56,7 +56,7 @@ struct RevocationTable {
         second = seed.byteSwapped &* 0x9E37_79B9_7F4A_7C15 ^ 0xD1B5_4A32_D192_ED03
     }
 
-    /// Returns the time before which tokens must have been issued to be revoked; `nil` if the subject is not in the table.
+    /// Returns the time before which revoked tokens were issued; `nil` if the subject is not in the table.
     func issuedBefore(high: UInt64, low: UInt64) -> Timestamp? {
         let slot = slots[find(high: high, low: low)]
         return slot.isUsed ? Timestamp(millisecondsSince1970: slot.issuedBefore) : nil
@@ -67,7 +67,7 @@ struct RevocationTable {
         return slot.isUsed ? slot.entry : nil
     }
 
-    /// Stores the entry of a subject, in place of the one that it has.
+    /// Stores the entry of a subject, instead of its present one.
     mutating func set(_ entry: Entry, for tag: SubjectTag) {
         var index = find(high: tag.high, low: tag.low)
         if !slots[index].isUsed {
@@ -93,7 +93,7 @@ struct RevocationTable {
     /// The tags of all subjects, in no order.
     var tags: [SubjectTag] { slots.lazy.filter(\.isUsed).map { SubjectTag(high: $0.high, low: $0.low) } }
 
-    /// Returns the index of a subject's place, or of the free place where it belongs.
+    /// Returns the index of a subject's slot, or of the free slot where it belongs.
     private func find(high: UInt64, low: UInt64) -> Int {
         let mask = slots.count - 1
         // Neither factor is known to a caller, who could otherwise make one of them zero for many ids.
@@ -105,7 +105,7 @@ struct RevocationTable {
         return index
     }
 
-    /// Moves the entries that stay into a table of `size` places, a power of two with room for them.
+    /// Moves the remaining entries into a table of `size` slots, a power of two with room for them.
     private mutating func rebuild(to size: Int, where isKept: (Entry) -> Bool) {
         let old = slots
         slots = Array(repeating: Slot(), count: size)

@@ -8,16 +8,16 @@ public import Platform
 
 /// A store of leases, which limit the streams that a viewer plays at the same time.
 ///
-/// Taking a lease is atomic: a viewer never has more of them than the limit, for any number of concurrent requests, on any
-/// number of machines that share the store.
+/// Acquisition of a lease is atomic: a viewer never has more of them than the limit, for any number of concurrent
+/// requests. This holds on any number of machines that share the store.
 public protocol LeaseStore: Sendable {
-    /// Takes a slot for a session, or prolongs the one that it has. A renewal of a grant is the same call: if the lease was
-    /// lost meanwhile, the session takes a slot again if there is one.
+    /// Acquires a slot for a session, or prolongs its own. A renewal of a grant is the same call: if the lease was lost
+    /// meanwhile, the session acquires a free slot if there is one.
     ///
     /// - Parameters:
     ///   - lease: The viewer, the session, and the end of its slot. An earlier end does not shorten a slot.
     ///   - now: The time of receipt.
-    /// - Throws: ``ReplayStoreError`` if it is unknown whether the slot was taken.
+    /// - Throws: ``ReplayStoreError`` if it is unknown whether the slot was acquired.
     func acquire(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome
 
     /// Frees the slot of a session.
@@ -50,7 +50,7 @@ public struct LeaseKey: Hashable, Sendable {
 public struct StreamLease: Hashable, Sendable {
     /// The viewer whose streams are counted.
     public let key: LeaseKey
-    /// The playback session that takes the slot. It has at most one slot.
+    /// The playback session that uses the slot. It has at most one slot.
     public let session: SessionID
     /// The number of slots of the viewer, from 1 to ``maximumLimit``. It decides about new slots only.
     public let limit: Int
@@ -68,16 +68,16 @@ public struct StreamLease: Hashable, Sendable {
         self.expires = expires
     }
 
-    /// Returns the end of a slot that is taken at `now`: no earlier than a millisecond later.
+    /// Returns the end of a slot that is acquired at `now`: no earlier than a millisecond later.
     package func ends(at now: Timestamp) -> Timestamp { max(expires, now.advanced(byMilliseconds: 1)) }
 }
 
-/// The outcome of taking a slot.
+/// The outcome of acquiring a slot.
 @nonexhaustive
 public enum LeaseOutcome: Hashable, Sendable {
-    /// The session has taken a slot.
+    /// The session has acquired a slot.
     case taken
-    /// The session had a slot, and keeps it.
+    /// The session had a slot, and retains it.
     case renewed
     /// The viewer has no slot left; `current` are in use, which is more than the limit if that was lowered.
     case limitReached(current: Int)

@@ -5,22 +5,24 @@ internal import Cryptography
 internal import MediaTokens
 internal import Platform
 
-/// A hash table of uses with a fixed number of places: a shard of the memory store.
+/// A hash table of uses with a fixed number of slots: a shard of the memory store.
 ///
-/// Open addressing with linear probing. A use takes 44 bytes: the whole fingerprint, because two tokens must never be
-/// confused, the playback, and the time after which the use can be deleted. Every insertion also looks at a few other places
-/// and deletes expired uses there. A complete sweep is only needed if the table is full.
+/// Open addressing with linear probing. A use has 44 bytes: the whole fingerprint, the playback, and the time after
+/// which the use can be deleted. A part of the fingerprint is not enough, because two tokens must never be confused.
+/// Every insertion also looks at a few other slots and deletes expired uses there. A complete sweep is only needed if
+/// the table is full.
 ///
-/// Times need not come in order. A use that would have been deleted together with those that were counts as consumed, and is
-/// never recorded again.
+/// Times need not come in order. A use counts as consumed, and is never recorded again, if its deletion time is not
+/// later than those of the deleted uses.
 struct UseTable {
     private var fingerprints: [UInt64]
     private var playbacks: [UInt64]
-    /// The time after which a use can be deleted, in seconds since 1970, rounded up; 0 for a free place. Valid until 2106.
+    /// The time after which a use can be deleted, in seconds since 1970, rounded up; 0 for a free slot. Valid until
+    /// 2106.
     private var forgettable: [UInt32]
     private let limit: Int
     private(set) var count = 0
-    /// The place at which the next incremental deletion begins.
+    /// The slot at which the next incremental deletion begins.
     private var hand = 0
     /// The time before which no use can be deleted, after a sweep that made no room.
     private var fullUntil: UInt32 = 0
@@ -90,18 +92,18 @@ struct UseTable {
 
     private func holds(at index: Int, fingerprint wanted: Quarters) -> Bool { fingerprint(index) == wanted }
 
-    /// Returns the first place for a fingerprint. Any part of a digest is evenly distributed; the first quarter chose the
-    /// shard.
+    /// Returns the first slot for a fingerprint. Any part of a digest is evenly distributed; the first quarter chose
+    /// the shard.
     private func home(_ fingerprint: Quarters) -> Int { Int(fingerprint.1 % UInt64(size)) }
 
     private func next(_ index: Int) -> Int { index + 1 == size ? 0 : index + 1 }
 
-    /// Returns the number of steps from one place to another.
+    /// Returns the number of steps from one slot to another.
     private func distance(from start: Int, to end: Int) -> Int { end >= start ? end - start : end + size - start }
 
     // MARK: Forgetting
 
-    /// Deletes expired uses in the next four places. This outpaces insertion, because a table with fewer uses is faster.
+    /// Deletes expired uses in the next four slots. This outpaces insertion, because a table with fewer uses is faster.
     private mutating func forgetSome(at now: UInt32) {
         for _ in 0..<4 {
             if isForgettable(hand, at: now) {
@@ -112,7 +114,7 @@ struct UseTable {
         }
     }
 
-    /// Deletes expired uses in all places, unless that is known to make no room.
+    /// Deletes expired uses in all slots, unless that is known to make no room.
     private mutating func makeRoom(at now: UInt32) -> Bool {
         guard now >= fullUntil else { return false }
         var index = 0
@@ -133,7 +135,7 @@ struct UseTable {
         remove(index)
     }
 
-    /// Frees a place and closes the gap, so that later uses can still be found from their home.
+    /// Frees a slot and closes the gap, so that later uses can still be found from their first slot.
     private mutating func remove(_ index: Int) {
         var gap = index
         var following = next(index)

@@ -8,7 +8,8 @@ package struct IPNetwork: Hashable, Sendable {
 
     /// Parses an address, or `ADDRESS/BITS`. Returns `nil` if it is neither, or if it covers all addresses (`/0`).
     ///
-    /// A zone of an IPv6 address (`%eth0`) names the interface, not the peer, and is left out. It has visible ASCII characters.
+    /// A zone of an IPv6 address (`%eth0`) names the interface, not the peer, and is ignored. It has visible ASCII
+    /// characters.
     package init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = parts.first else { return nil }

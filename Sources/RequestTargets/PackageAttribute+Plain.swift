@@ -4,13 +4,13 @@
 internal import Encodings
 
 extension PackageAttribute {
-    /// Cuts all packages out of a raw target as ``cut(_:)`` does, if every server reads what is left in the same way; `nil`
+    /// Cuts all packages out of a raw target as ``cut(_:)`` does, if every server reads the rest in the same way; `nil`
     /// otherwise.
     ///
-    /// RFC 9246 cuts an attribute behind any reserved character, up to any character that no JWT has. `/a.mp4?NAME=/b.jpg` would
-    /// become `/a.mp4/b.jpg`, which no server serves for it. So a package must be a whole parameter of a path segment (`;NAME=JWT`)
-    /// or of the query, with a value, and beside one in the path there must be no empty and no dot segment: servers resolve
-    /// those before, or after, they remove it.
+    /// RFC 9246 cuts an attribute behind any reserved character, up to any character that no JWT has.
+    /// `/a.mp4?NAME=/b.jpg` would become `/a.mp4/b.jpg`, which no server serves for it. A package must therefore be a
+    /// whole parameter of a path segment (`;NAME=JWT`) or of the query, with a value. A path with a package must have
+    /// no empty and no dot segment: servers resolve those before, or after, they remove it.
     public func cutPlainly(_ target: Substring) -> Cut? {
         let cut = cut(target)
         guard !cut.target.utf8.elementsEqual(target.utf8) else { return cut }

@@ -28,18 +28,19 @@ public struct PackageAttribute: Hashable, Sendable {
 
     /// A request target and the packages that it carried.
     public struct Cut: Hashable, Sendable {
-        /// The target without the attributes: what is matched, authorized and cached.
+        /// The target without the attributes, which is matched, authorized and cached.
         public let target: Substring
-        /// The values of the attributes, in their order, each once. Empty ones are left out.
+        /// The values of the attributes, in their order, without duplicates and empty ones.
         public let packages: [Substring]
     }
 
     /// Cuts all packages out of a raw target, before anything else looks at it.
     ///
-    /// An attribute is its name behind a reserved character and before `=`. Its value runs over the characters of a JWT. The
-    /// character that ends it goes with it if it is a sub-delimiter; otherwise the reserved character before the name does.
+    /// An attribute is its name behind a reserved character and before `=`. Its value extends over the characters of a
+    /// JWT. If the next character is a sub-delimiter, it is removed with the attribute. Otherwise the reserved
+    /// character before the name is removed.
     ///
-    /// - Parameter target: The path and query as requested. Without attributes it is returned as it is.
+    /// - Parameter target: The path and query as requested. Without attributes it is returned unchanged.
     public func cut(_ target: Substring) -> Cut {
         let bytes = target.utf8.span
         let name = name.utf8.span
@@ -78,7 +79,7 @@ public struct PackageAttribute: Hashable, Sendable {
         return false
     }
 
-    /// True if the name and a reserved character stand before the equals sign at a place.
+    /// True if the name and a reserved character precede the equals sign at this index.
     private static func endsAttribute(in bytes: Span<UInt8>, at position: Int, named name: Span<UInt8>) -> Bool {
         guard position > name.count else { return false }
         let start = position - name.count

@@ -7,7 +7,7 @@ internal import Encodings
 package struct ParsedTarget: Sendable {
     /// The path without its token segments, with its leading `/`.
     package let path: Substring
-    /// The text after the first `?`, but for the packages of signed URIs; `nil` if there is none.
+    /// The text after the first `?`, except for the packages of signed URIs; `nil` if there is none.
     package let query: Substring?
     /// True if edge, gate and origin could read the path differently, because of its token segments.
     package let isAmbiguous: Bool
@@ -25,7 +25,7 @@ package struct ParsedTarget: Sendable {
         }
     }
 
-    /// The path as it was sent, but for the packages of signed URIs.
+    /// The path as it was sent, except for the packages of signed URIs.
     package var sentPath: Substring { cut?.sentPath ?? path }
     /// The packages of signed URIs that were cut out of the target.
     package var packages: [Substring] { cut?.packages ?? [] }
@@ -33,21 +33,21 @@ package struct ParsedTarget: Sendable {
     /// The largest target, in bytes.
     package static let maximumSize = 24 * 1024
 
-    /// Splits a target without tokens; `nil` if it is not in the one form that gate and origin interpret alike.
+    /// Splits a target without tokens; `nil` if it is not in the form that gate and origin interpret alike.
     ///
-    /// The form is the origin form of RFC 9112, of bytes that are valid in a request line: no scheme and host, no fragment, no
-    /// space and no control character. NIO replaces invalid UTF-8 by U+FFFD, which no valid request contains, so it is
-    /// refused too.
+    /// The form is the origin form of RFC 9112, of bytes that are valid in a request line. It has no scheme and host,
+    /// no fragment, no space and no control character. NIO replaces invalid UTF-8 by U+FFFD, which no valid request
+    /// contains, so it is refused too.
     ///
-    /// - Parameter isAmbiguous: True if the caller has cut token segments out that make the path ambiguous.
+    /// - Parameter isAmbiguous: True if the removed token segments make the path ambiguous.
     package init?(_ target: Substring, isAmbiguous: Bool = false) {
         guard let parts = Self.split(target) else { return nil }
         self.init(path: parts.path, query: parts.query, isAmbiguous: isAmbiguous, cut: nil)
     }
 
-    /// Splits a target, and cuts out what carries tokens: packages of signed URIs before anything else looks at it, then segments.
+    /// Splits a target, and removes the parts that carry tokens: first packages of signed URIs, then segments.
     ///
-    /// `nil` also if servers could read differently what is left of a package.
+    /// `nil` also if servers could read the target without a package differently.
     package init?(_ target: Substring, tokens names: TokenNames) {
         var (rest, packages): (Substring, [Substring]) = (target, [])
         if let attribute = names.package {
@@ -72,7 +72,7 @@ package struct ParsedTarget: Sendable {
         self.cut = cut
     }
 
-    /// Returns the path and the query of a target in its one form; `nil` if it has another.
+    /// Returns the path and the query of a target in the accepted form; `nil` for another form.
     private static func split(_ target: Substring) -> (path: Substring, query: Substring?)? {
         let bytes = target.utf8.span
         guard 1...maximumSize ~= bytes.count, bytes[0] == UInt8(ascii: "/") else { return nil }
@@ -151,7 +151,7 @@ extension Span<UInt8> {
 }
 
 extension SIMD4<UInt64> {
-    /// Words that have the highest bit of a byte set if one of theirs may be forbidden: below 0x21, or 0x7F, `#` or 0xEF. The
+    /// Words whose bytes have the highest bit set if the byte may be forbidden: below 0x21, or 0x7F, `#` or 0xEF. The
     /// well-known borrow trick is exact for a word as a whole.
     fileprivate var forbiddenBytes: SIMD4<UInt64> {
         let ones = SIMD4(repeating: 0x0101_0101_0101_0101 as UInt64)

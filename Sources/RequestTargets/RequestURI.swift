@@ -5,15 +5,15 @@ package import Encodings
 
 /// The URI of a client's request at the edge, in normal form, without the tokens that it carried.
 ///
-/// The scheme and host are in lower case, the default port is dropped, unreserved characters are decoded, other percent
-/// encodings are in upper case, and dot segments are resolved. As in the catalogue, `//` counts as `/`, and a path that an
-/// origin may interpret differently is no URI here. Source: RFC 9110 §4.2.3, RFC 3986 §6.2.2 and §6.2.3.
+/// The scheme and host are in lower case, the default port is dropped, and dot segments are resolved. Unreserved
+/// characters are decoded, and other percent encodings are in upper case. As in the catalogue, `//` counts as `/`, and
+/// a path that an origin may interpret differently is no URI here. Source: RFC 9110 §4.2.3, RFC 3986 §6.2.2 and §6.2.3.
 public struct RequestURI: Hashable, Sendable {
-    /// The scheme; `nil` if the edge does not say.
+    /// The scheme; `nil` if the edge does not report it.
     public let scheme: Scheme?
-    /// The host in lower case, such as `cdn.example` or `[2001:db8::1]`; `nil` if the edge does not say.
+    /// The host in lower case, such as `cdn.example` or `[2001:db8::1]`; `nil` if the edge does not report it.
     public let host: Substring?
-    /// The port; `nil` if neither the edge nor the scheme says.
+    /// The port; `nil` if neither the edge nor the scheme determines it.
     public let port: UInt16?
     /// The path, percent-encoded, with its leading `/`.
     public let path: Substring
@@ -30,7 +30,7 @@ public struct RequestURI: Hashable, Sendable {
         /// The port if none is given.
         public var defaultPort: UInt16 { self == .http ? 80 : 443 }
 
-        /// The scheme with what stands before the host.
+        /// The scheme with the characters before the host.
         package var start: String { self == .http ? "http://" : "https://" }
     }
 
@@ -45,7 +45,7 @@ public struct RequestURI: Hashable, Sendable {
     /// The largest target, in bytes.
     public static let maximumSize = URIPath.maximumSize
 
-    /// Creates the URI of a request; `nil` if its target or authority cannot be brought to normal form without doubt.
+    /// Creates the URI of a request; `nil` if its target or authority has no unambiguous normal form.
     ///
     /// - Parameters:
     ///   - target: The path and query as requested, with the tokens cut out; at most ``maximumSize`` bytes.
@@ -127,8 +127,8 @@ struct NormalTarget {
         query = mark.map { Self.normalQuery(bytes.extracting(($0 + 1)...)) } ?? ""
     }
 
-    /// Returns the lengths of the path and of the whole target; `nil` for the path, or less than the count for the target, if
-    /// they are not certainly in normal form.
+    /// Returns the lengths of the path and of the whole target. If they may not be in normal form, the length is `nil`
+    /// for the path, or less than the count for the target.
     private static func plainLengths(_ bytes: Span<UInt8>) -> (path: Int?, target: Int) {
         if URIPath.isPlain(bytes) { return (bytes.count, bytes.count) }
         // Read once: each access to them asks whether they were made.

@@ -8,11 +8,12 @@ internal import Encodings
 extension Substring {
     /// Returns this path without the segments that may contain a token; `nil` if it has none of them.
     ///
-    /// Edges decode a path and resolve its dot segments before they look for a token; removing the token first gives
-    /// another path, for example for `/vod/premium/t=/../movie.ts`. Both orders agree only if decoding and resolving change
-    /// nothing near a token. Therefore a path with a token segment is ambiguous if it has an empty or a dot segment
-    /// anywhere, if more of the prefix is percent-encoded than a tilde, or if the token has other characters than those of
-    /// URL-safe Base64 and compact JOSE. A slash, for example, would end the segment once it is decoded.
+    /// Edges decode a path and resolve its dot segments before they look for a token. Removing the token first gives
+    /// another path, for example for `/vod/premium/t=/../movie.ts`. Both orders agree only if decoding and resolving
+    /// change nothing near a token. Therefore a path with a token segment is ambiguous if it has an empty or a dot
+    /// segment anywhere. It is also ambiguous if more of the prefix is percent-encoded than a tilde. The token may have
+    /// only the characters of URL-safe Base64 and compact JOSE. A slash, for example, would end the segment once it is
+    /// decoded.
     ///
     /// - Returns: The rest, and whether it is ambiguous.
     func removingSegments(_ prefixes: [String]) -> (path: Substring, isAmbiguous: Bool)? {

@@ -6,7 +6,8 @@ package import NIOCore
 
 /// The variables of a transaction that an acknowledgement sets (HAProxy's doc/SPOE.txt §3.4).
 ///
-/// A variable that does not fit into the frame is omitted as a whole, and so are all after it: what must arrive is set first.
+/// A variable that does not fit into the frame is omitted as a whole, and so are all after it. Required variables are
+/// therefore set first.
 package struct SPOPActions {
     private var writer: ByteWriter
     /// The most bytes in the writer, with those before the actions.
@@ -117,7 +118,8 @@ package struct SPOPOutput {
     private var buffer = ByteBuffer()
     private var isEmpty = true
 
-    /// The largest buffer, in bytes, that a connection keeps for its next frames: those that are gathered, and the largest one.
+    /// The largest buffer, in bytes, that a connection retains for its next frames: those that are gathered, and the
+    /// largest one.
     private static let keptCapacity = 64 * 1024
 
     package init() {}
@@ -125,7 +127,7 @@ package struct SPOPOutput {
     /// The number of bytes gathered.
     package var count: Int { isEmpty ? 0 : buffer.readableBytes }
 
-    /// Takes the gathered bytes. A buffer of ordinary size is kept for the next frames.
+    /// Removes and returns the gathered bytes. A buffer of ordinary size is retained for the next frames.
     package mutating func drain() -> ByteBuffer {
         if isEmpty { return ByteBuffer() }
         isEmpty = true
@@ -134,7 +136,7 @@ package struct SPOPOutput {
         return buffer
     }
 
-    /// Empties the buffer whose bytes were taken.
+    /// Empties the buffer whose bytes were removed.
     private mutating func begin() {
         if isEmpty { buffer.clear() }
         isEmpty = false

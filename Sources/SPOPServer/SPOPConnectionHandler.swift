@@ -172,7 +172,7 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
 
     private var outstandingLimit: Int { terms?.isPipelined ?? false ? limits.outstanding : 1 }
 
-    /// Takes the bytes of the next frame off the input; `nil` if it is not whole.
+    /// Removes the bytes of the next frame from the input; `nil` if it is not whole.
     private func nextFrame() throws(SPOPStatus) -> ByteBuffer? {
         guard let length = input.getInteger(at: input.readerIndex, as: UInt32.self) else { return nil }
         guard length <= UInt32(terms?.frameSize ?? limits.frameSize) else { throw .tooBig }
@@ -240,7 +240,7 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
 
     // MARK: The end
 
-    /// Ends the connection by a frame that tells why.
+    /// Ends the connection by a frame with the reason.
     private func disconnect(with status: SPOPStatus, in context: ChannelHandlerContext) {
         guard !isOver else { return }
         onEnd(SPOPEnd(isByAgent: true, status: UInt64(status.rawValue)))
@@ -266,7 +266,8 @@ package final class SPOPConnectionHandler<Handled: SPOPService>: ChannelDuplexHa
         written.futureResult.assumeIsolated().whenComplete { _ in self.close() }
     }
 
-    /// Closes the output after everything is written: with the input, the system would discard what HAProxy has not read.
+    /// Closes the output after everything is written. Closing the input too would make the system discard bytes that
+    /// HAProxy has not read.
     private func close() {
         guard let context else { return }
         deadline?.expect(within: Self.farewell)

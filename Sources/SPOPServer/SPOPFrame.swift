@@ -54,7 +54,7 @@ package struct SPOPFrame: ~Escapable {
     }
 }
 
-/// The reason to end a connection, as a DISCONNECT frame states it (HAProxy's doc/SPOE.txt §3.5).
+/// The reason for the end of a connection in a DISCONNECT frame (HAProxy's doc/SPOE.txt §3.5).
 package enum SPOPStatus: UInt32, CaseIterable, Error {
     case normal = 0
     case inputOutput = 1

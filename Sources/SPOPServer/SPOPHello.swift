@@ -18,8 +18,8 @@ package struct SPOPHello: Hashable, Sendable {
 
     /// Parses a HAPROXY-HELLO frame.
     ///
-    /// - Parameter limit: The most bytes of a frame that the agent takes.
-    /// - Throws: The ``SPOPStatus`` of what is missing, malformed or unsupported.
+    /// - Parameter limit: The most bytes of a frame that the agent accepts.
+    /// - Throws: The ``SPOPStatus`` of a missing, malformed or unsupported value.
     package init(_ frame: borrowing SPOPFrame, limit: Int) throws(SPOPStatus) {
         guard frame.id == .none else { throw .invalid }
         var reader = frame.payload

@@ -13,10 +13,10 @@ package struct SPOPListener: Service {
     ///
     /// - Parameters:
     ///   - group: The event loops that answer.
-    ///   - places: The places for connections.
+    ///   - places: The slots for connections.
     ///   - budget: The bytes for large frames that are not whole.
-    ///   - onEnd: Is told when a connection ends by a DISCONNECT frame.
-    ///   - onListening: Is told where it listens, once it does.
+    ///   - onEnd: Called when a connection ends by a DISCONNECT frame.
+    ///   - onListening: Called with the address, once it listens.
     package init(
         _ settings: ListenerSettings,
         service: some SPOPService,

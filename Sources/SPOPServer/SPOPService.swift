@@ -14,7 +14,7 @@ package protocol SPOPService: Sendable {
 
 /// An answer to a notification.
 package protocol SPOPAnswer: Sendable {
-    /// Sets the variables that tell the answer.
+    /// Sets the variables that carry the answer.
     func write(into actions: inout SPOPActions)
 }
 

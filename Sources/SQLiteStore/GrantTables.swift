@@ -18,7 +18,7 @@ internal import Platform
 
         // MARK: Leases
 
-        /// Takes a slot for a session, or prolongs the one that it has.
+        /// Acquires a slot for a session, or prolongs its own.
         func acquire(_ lease: StreamLease, at now: Timestamp) throws -> LeaseOutcome {
             let (session, viewer) = (Data(lease.session.bytes), Data(lease.key.digest.bytes))
             let ends = lease.ends(at: now).millisecondsSince1970
@@ -31,7 +31,8 @@ internal import Platform
             let count = try database.cachedStatement(sql: "SELECT count(*) FROM lease WHERE viewer = ? AND expires > ?")
             let live = try Int.fetchOne(count, arguments: [viewer, now.millisecondsSince1970]) ?? 0
             guard live < lease.limit else { return .limitReached(current: live) }
-            // What gives way must be gone: a gate whose clock is a little behind would prolong it beside the one that takes its place.
+            // An expired lease must be deleted: a gate whose clock is a little behind would prolong it beside its
+            // replacement.
             try database.cachedStatement(sql: "DELETE FROM lease WHERE viewer = ? AND expires <= ?")
                 .execute(arguments: [viewer, now.millisecondsSince1970])
             try database.cachedStatement(
@@ -66,8 +67,8 @@ internal import Platform
 
         // MARK: Revocations
 
-        /// Records a change. Its number is higher than all before, and transactions are written one after another: a reader
-        /// that has seen a number has seen all lower ones.
+        /// Records a change. Its number is higher than all before, and transactions are written one after another. A
+        /// reader that has seen a number has seen all lower ones.
         func note(_ record: RevocationRecord, at now: Timestamp) throws {
             let last = try Int64.fetchOne(
                 try database.cachedStatement(sql: "UPDATE lastChange SET number = number + 1 RETURNING number")

@@ -139,7 +139,7 @@ internal import Platform
             return end
         }
 
-        /// Returns the time at which a job is late; `nil` if it may take any time.
+        /// Returns the time at which a job is late; `nil` if its duration is not limited.
         private func end(of job: any Job) -> ContinuousClock.Instant? {
             job.limit.map { job.submitted + deadline.limit(since: $0) }
         }
@@ -166,7 +166,7 @@ internal import Platform
         }
     }
 
-    /// A job of a store, and its caller, who waits for it.
+    /// A job of a store, and its waiting caller.
     private protocol Job: AnyObject, Sendable {
         /// The time of receipt of its request, until which records may be forgotten.
         var time: Timestamp? { get }

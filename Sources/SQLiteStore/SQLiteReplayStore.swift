@@ -11,9 +11,10 @@ internal import Platform
 
     /// A replay store in a file: recorded uses are on disk before the answer, and survive a crash of process and machine.
     ///
-    /// Uses that arrive during a disk write are committed together with the next one (group commit), so that a disk with 200
-    /// syncs a second can take thousands of playback starts. Several processes of one machine may share the file, which its
-    /// owner alone can read. It must not be on a network file system. If it is moved, replaced or deleted, every use is refused.
+    /// Uses that arrive during a disk write are committed together with the next one (group commit). A disk with 200
+    /// syncs a second can therefore record thousands of playback starts. Several processes of one machine may share the
+    /// file, which only its owner can read. It must not be on a network file system. If it is moved, replaced or
+    /// deleted, every use is refused.
     public final class SQLiteReplayStore: GrantStore {
         public let name = "sqlite"
 
@@ -28,7 +29,7 @@ internal import Platform
         /// Opens a store, and creates the file if it does not exist.
         ///
         /// - Parameters:
-        ///   - path: The path of the file. SQLite keeps two more beside it (`-wal`, `-shm`).
+        ///   - path: The path of the file. SQLite creates two more beside it (`-wal`, `-shm`).
         ///   - busyTimeout: The maximum wait for another process that writes.
         /// - Throws: `ReplayStoreError` with code `store_misconfigured`: the file cannot be opened, or is on a network file system.
         public init(path: String, busyTimeout: Duration = .milliseconds(200)) throws(ReplayStoreError) {

@@ -7,10 +7,10 @@ internal import Platform
     internal import ReplayStores
     internal import Synchronization
 
-    /// The file of a store and the two that SQLite keeps beside it, as they were opened.
+    /// The file of a store and the two that SQLite has beside it, as they were opened.
     ///
-    /// SQLite writes on into a file that was moved, replaced or deleted, while another gate, or this one after a restart, opens
-    /// what is at its path: tokens would be consumed twice.
+    /// SQLite continues to write into a file that was moved, replaced or deleted. Another gate, or this one after a
+    /// restart, then opens a new file at the path: tokens would be consumed twice.
     final class StoreFiles: Sendable {
         private let path: String
         /// The identities of the files; `nil` for one that did not exist yet.

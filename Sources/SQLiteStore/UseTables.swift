@@ -43,8 +43,8 @@ package import Platform
             return database.changesCount == 1 ? .recorded : .usedUp
         }
 
-        /// Writes as a use would be written: a row that comes and goes. A full disk, and one that is mounted to be read, answer each
-        /// question, and an update that changes nothing is not written.
+        /// Writes and removes a row, as a use would be written. A full disk and a read-only mount still answer queries,
+        /// and SQLite does not write an update that changes nothing.
         func proveWriting() throws {
             try database.execute(
                 sql: """
@@ -117,7 +117,7 @@ package import Platform
     }
 
     extension Database {
-        /// Deletes some expired records of a table, the oldest first. Keeps the latest deletion time of the deleted ones: jobs
+        /// Deletes some expired records of a table, the oldest first. Records the latest deletion time among them. Jobs
         /// are not ordered by their times, and a late job must not record a deleted use again.
         package func forget(
             _ table: String,

@@ -43,7 +43,7 @@ package struct SandboxKeys: Sendable {
         try self.init(certificate: texts[0], key: texts[1], at: now)
     }
 
-    /// Creates a new key and certificate. Takes a large part of a second.
+    /// Creates a new key and certificate. Needs a large part of a second.
     ///
     /// - Throws: ``SandboxError`` if OpenSSL fails.
     package static func development(at now: Timestamp) throws(SandboxError) -> SandboxKeys {
@@ -58,7 +58,7 @@ package struct SandboxKeys: Sendable {
     }
 }
 
-/// An error that keeps the sandbox from running.
+/// An error that prevents the start of the sandbox.
 package struct SandboxError: Error, CustomStringConvertible {
     /// The cause, and advice if there is any.
     package let description: String

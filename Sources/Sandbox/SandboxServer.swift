@@ -71,7 +71,7 @@ package struct SandboxServer: Sendable {
         self.logger = logger
     }
 
-    /// The time that requests in flight may take to finish at shutdown. A client may have sent only half of a request.
+    /// The time limit for requests in flight at shutdown. A client may have sent only half of a request.
     package static let patience = Duration.seconds(10)
 
     /// The time after which an idle connection is closed, even in the middle of a request.
@@ -98,7 +98,7 @@ package struct SandboxServer: Sendable {
 
     /// Serves on a free loopback port while `body` runs, and passes the base URL to it.
     ///
-    /// - Parameter patience: The time that requests in flight may take to finish after `body` returns.
+    /// - Parameter patience: The time limit for requests in flight after `body` returns.
     package func withServer<Value: Sendable>(
         patience: Duration = patience,
         _ body: @Sendable (_ url: String) async throws -> Value

@@ -14,7 +14,7 @@ package final class ReloadCounts: Sendable {
     /// The counts, and the problems for which the last reload was rejected; none if it was not.
     package var current: (succeeded: Int, failed: Int, problems: [String]) { counts.withLock { $0 } }
 
-    /// The most problems that are kept.
+    /// The most problems that are recorded.
     private static let mostProblems = 20
 
     package func succeeded() { counts.withLock { $0 = ($0.succeeded + 1, $0.failed, []) } }

@@ -13,12 +13,12 @@ public struct AcceptedSigner: Sendable {
     public var requiresExpiration = true
     /// True if a token without `cdniuc` is refused. Without it a token opens every URI of the entry.
     public var requiresContainer = true
-    /// The place of a pattern's match in a URI.
+    /// The position of a pattern's match in a URI.
     public var match = URIPatternMatch.whole
     /// True if the issuer is this installation: its private claims are read.
     public var isOwn = true
-    /// The longest session that renewals here give to tokens of an issuer that is not this installation, or that lost their
-    /// private claims; `nil` if such tokens are not renewed.
+    /// The longest session that renewals here give to tokens of another installation, or to tokens that lost their
+    /// private claims. `nil` if such tokens are not renewed.
     public var maximumSession: Duration?
     /// The window before the expiry in which a token is renewed; `nil` for half the life that a renewal gives.
     public var renewalWindow: Duration?
@@ -32,7 +32,7 @@ public struct AcceptedSigner: Sendable {
     public init(_ name: String) { self.name = name }
 }
 
-/// The names of this recipient of signed URIs, and the means of its caller to judge what a token alone does not say.
+/// The names of this recipient of signed URIs, and the caller's means to judge facts that are not in the token.
 public struct URISigningPolicy: Sendable {
     /// The own names that `aud` may hold, compared byte for byte. Without one, a token with `aud` is refused.
     public var audience: [String] = []

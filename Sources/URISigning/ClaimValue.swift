@@ -4,9 +4,9 @@
 internal import EdgeTokens
 internal import Encodings
 
-/// The text of a claim, as its place in the payload. No text is copied that nobody asks for.
+/// The text of a claim, as its range in the payload. The text is copied on demand only.
 package struct ClaimText: Sendable {
-    /// The place, without the quotes.
+    /// The range, without the quotes.
     private let range: Range<Int>
     private let isEscaped: Bool
 

@@ -6,7 +6,7 @@ package import EdgeTokens
 internal import Encodings
 package import RequestTargets
 
-/// A rule for the place of a match of `regex:` in a URI. RFC 9246 does not say which one holds.
+/// A rule for the position of a match of `regex:` in a URI. RFC 9246 does not define the position.
 public enum URIPatternMatch: String, Hashable, Sendable, CaseIterable {
     /// The pattern matches the whole URI.
     case whole
@@ -50,7 +50,7 @@ package enum URIContainer: Sendable {
         }
     }
 
-    /// Reads a digest in the form of RFC 6920 §5. Truncated ones promise too little.
+    /// Reads a digest in the form of RFC 6920 §5. Truncated digests are refused as too weak.
     private init(hash text: Span<UInt8>) throws(Fault) {
         let parts = String(copying: text).split(separator: ";", omittingEmptySubsequences: false)
         guard parts.count == 2, let function = Self.functions.first(where: { $0.name == parts[0] })?.function,
@@ -63,8 +63,8 @@ package enum URIContainer: Sendable {
         ("sha-256", .sha256), ("sha-384", .sha384), ("sha-512", .sha512),
     ]
 
-    /// Returns the container of a pattern `^…$` or `^….*$` whose rest stands for itself, as they are issued here; `nil` for
-    /// any other. Such a pattern means the same wherever it may match, and needs no engine.
+    /// Returns the container of a pattern `^…$` or `^….*$` whose rest is literal, as they are issued here; `nil` for
+    /// any other. Such a pattern has the same meaning for any position of the match, and needs no engine.
     private static func simple(_ pattern: Span<UInt8>) -> URIContainer? {
         let end = pattern.count - 1
         guard 2...Pattern.maximumSize ~= pattern.count, pattern[0] == UInt8(ascii: "^"),
@@ -111,8 +111,8 @@ package enum URIContainer: Sendable {
 }
 
 extension RequestURI {
-    /// Returns the size of the whole URI if it begins with `text`, or `text` with it; `nil` if neither is so, or the URI has
-    /// unknown parts. Nothing is put together for it.
+    /// Returns the size of the whole URI if one of URI and `text` begins with the other. `nil` otherwise, or if the URI
+    /// has unknown parts. The URI is not assembled for it.
     fileprivate func absoluteSize(agreeingWith text: Span<UInt8>) -> Int? {
         var position = 0
         let agrees = forEachPiece { piece in

@@ -21,7 +21,7 @@ public struct URISigningClaims: Sendable {
     public var notBefore: Timestamp?
     /// The time of issue, in whole seconds.
     public var issued: Timestamp?
-    /// The identity of a token that is good for one use of each URI; `nil` for any number of uses.
+    /// The identity of a token that is valid for one use of each URI; `nil` for any number of uses.
     public var identifier: String?
     /// The network of the client, which is encrypted by ``encryptionKey``; `nil` for any.
     public var network: ClientNetwork?
@@ -31,7 +31,7 @@ public struct URISigningClaims: Sendable {
     public var renewal: URISigningRenewal?
     /// The playback session; `nil` for none.
     public var session: PlaybackSession?
-    /// The tag of what the token is given for; `nil` for a token that opens no entry of a gate of the same installation.
+    /// The tag of the token's resource; `nil` for a token that opens no entry of a gate of the same installation.
     public var protection: ProtectionTag?
     /// The name of the profile by which the token is issued, 1 to 32 bytes; `nil` for a token that gates do not renew.
     public var profile: String?
@@ -45,8 +45,8 @@ public struct URISigningClaims: Sendable {
     public enum Container: Hashable, Sendable {
         /// One URI, by the digest of its normal form.
         case hash(RequestURI, HashFunction = .sha256)
-        /// The URIs that a POSIX extended regular expression matches. Verifiers do not agree where: it begins with `^` and
-        /// ends with `$`.
+        /// The URIs that a POSIX extended regular expression matches. It begins with `^` and ends with `$`, because
+        /// verifiers do not agree on the position of a match.
         case pattern(String)
         /// All URIs below a folder.
         case scope(Scope)

@@ -16,11 +16,11 @@ public struct URISigningExplanation: Sendable {
 }
 
 extension URISigningVerifier {
-    /// Checks a token for a request, and says of each claim what became of it. Nothing of a token that is not authentic is
-    /// told.
+    /// Checks a token for a request, and reports the result for each claim. No claim of a token that is not authentic
+    /// is reported.
     ///
     /// - Parameters:
-    ///   - token: The token as shown, at most ``maximumSize`` characters.
+    ///   - token: The token as presented, at most ``maximumSize`` characters.
     ///   - facts: The facts of the request.
     ///   - now: The time of receipt.
     public func explain(_ token: Span<UInt8>, for facts: RequestFacts, at now: Timestamp) -> URISigningExplanation {
@@ -32,7 +32,7 @@ extension URISigningVerifier {
         return URISigningExplanation(verdict: verdict, key: key, claims: claims)
     }
 
-    /// Explains the claims of a payload, whoever made it.
+    /// Explains the claims of a payload of any issuer.
     private func explained(
         _ payload: [UInt8],
         by key: TokenKey,

@@ -97,8 +97,8 @@ extension URISigningGrant {
         }
     }
 
-    /// Returns the key of a token's use for a URI: SHA-256 of issuer, identifier and URI, the first two behind their lengths in
-    /// two bytes, so that no two of them make the same bytes.
+    /// Returns the key of a token's use for a URI: SHA-256 of issuer, identifier and URI. Issuer and identifier follow
+    /// their lengths in two bytes, so that no two inputs have the same bytes.
     private static func useKey(issuer: String, identifier: String, uri: String) -> SHA256Digest? {
         var message: [UInt8] = []
         for text in [issuer, identifier] {
@@ -109,8 +109,8 @@ extension URISigningGrant {
         return SHA256.fingerprint(message + [UInt8](uri.utf8))
     }
 
-    /// True if the request may get a renewed token: it is in the window, of a method that reads, has the cookie's path, and the
-    /// session goes on.
+    /// True if the request may get a renewed token: it is in the window, its method reads, and it has the cookie's
+    /// path. The session must also continue.
     private func isRenewalDue(_ facts: RequestFacts, now: Int64) -> Bool {
         guard let renewal, let start = renewalStart, let expires = claims.expires,
             start.millisecondsSince1970 <= now, facts.method == "GET" || facts.method == "HEAD",

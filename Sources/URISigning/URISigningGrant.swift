@@ -8,7 +8,7 @@ package import RequestTargets
 
 /// An authentic signed URI (RFC 9246), whose restrictions are evaluated on every call.
 ///
-/// It may be cached under the bytes of the token as shown, for as long as the key set is in use.
+/// It may be cached under the bytes of the token as presented, for as long as the key set is in use.
 public final class URISigningGrant: PlaybackGrant {
     public let key: TokenKey
     package let profile: URISigningVerifier.Profile
@@ -93,8 +93,8 @@ public final class URISigningGrant: PlaybackGrant {
 
     public var isForOneUse: Bool { claims.identifier != nil }
 
-    /// True, because scheme and port are part of the URI that a token opens, and caches of answers do not have them in their
-    /// keys; false for a token that opens all URIs and is bound neither to a client nor to one use.
+    /// True, because scheme and port are part of the URI that a token opens, and caches of answers do not have them in
+    /// their keys. False for a token that opens all URIs and is bound neither to a client nor to one use.
     public var isBoundToClient: Bool {
         guard case .absent = container, case .absent = network else { return true }
         return isForOneUse
@@ -121,7 +121,7 @@ public final class URISigningGrant: PlaybackGrant {
 
     public var profileName: String? { claims.profile }
 
-    /// Returns the subject of the token, if one of the keys decrypts it, or one of the issuer's. It informs only.
+    /// Returns the subject of the token, if one of the keys decrypts it, or one of the issuer's. For information only.
     public func subject(_ keys: [EncryptionKey] = []) -> [UInt8]? {
         let payload = payload
         let keys = keys + profile.issuer.decryptionKeys

@@ -7,8 +7,8 @@ internal import Keys
 public import RequestTargets
 
 extension URISigningIssuer {
-    /// Renews a token that was allowed, and for which a renewal is due: the issuer is this one, the life is new, so is the
-    /// identity if the token has one, and all else is as it was written.
+    /// Renews a token that was allowed, and for which a renewal is due. The issuer is this one, and the life is new.
+    /// The identity is new too if the token has one. All other claims are copied unchanged.
     ///
     /// The new life ends with the session. A token without one gets one of the longest length that its issuer's configuration
     /// allows.
@@ -58,8 +58,9 @@ extension URISigningIssuer {
         )
     }
 
-    /// Issues the token of a redirect to a URI of another content delivery network, as ``redirect(_:from:to:scheme:audience:protection:profile:at:)``
-    /// does. If the token opens a folder that has the URI's path, the new one opens the same folder there; otherwise the URI alone.
+    /// Issues the token of a redirect to a URI of another content delivery network, as
+    /// ``redirect(_:from:to:scheme:audience:protection:profile:at:)`` does. If the token opens a folder that has the
+    /// URI's path, the new one opens the same folder there. Otherwise the new one opens only the URI.
     ///
     /// - Parameters:
     ///   - grant: The token, which allowed the request.
@@ -67,7 +68,7 @@ extension URISigningIssuer {
     ///   - target: The URI at the other network, with scheme and host.
     ///   - limit: The paths that a token of the other network may open, percent-encoded; `nil` for those of the token.
     ///   - audience: The recipients of the new token.
-    ///   - protection: The tag of what the request is for, for the gates of this installation; `nil` for none.
+    ///   - protection: The tag of the request's resource, for the gates of this installation; `nil` for none.
     ///   - profile: The name of the new token's profile, 1 to 32 bytes; `nil` for none.
     ///   - now: The time of the request.
     /// - Throws: ``URISigningIssueError``.
@@ -100,9 +101,9 @@ extension URISigningIssuer {
         )
     }
 
-    /// Issues the token of a redirect to another content delivery network (RFC 9246 §2.1): subject, times, identity, address and
-    /// renewal are those of the token, and so is the session, if the new token has a tag of this installation; issuer, time of
-    /// issue and URIs are new. Other claims stay behind.
+    /// Issues the token of a redirect to another content delivery network (RFC 9246 §2.1). Subject, times, identity,
+    /// address and renewal are those of the token. So is the session, if the new token has a tag of this installation.
+    /// Issuer, time of issue and URIs are new. Other claims are not copied.
     ///
     /// - Parameters:
     ///   - grant: The token, which allowed the request.
@@ -110,7 +111,7 @@ extension URISigningIssuer {
     ///   - container: The URIs of the other network that the new token opens.
     ///   - scheme: The scheme of those URIs, which is not http if the request's is https.
     ///   - audience: The recipients of the new token.
-    ///   - protection: The tag of what the request is for, for the gates of this installation; `nil` for none.
+    ///   - protection: The tag of the request's resource, for the gates of this installation; `nil` for none.
     ///   - profile: The name of the new token's profile, 1 to 32 bytes; `nil` for none.
     ///   - now: The time of the request.
     /// - Throws: ``URISigningIssueError``.
@@ -154,7 +155,7 @@ extension String {
 }
 
 extension URISigningClaims.Container {
-    /// False if the container opens URIs of another scheme. What a pattern opens is the caller's to say.
+    /// False if the container opens URIs of another scheme. For a pattern, the caller must know its scope.
     fileprivate func isOf(_ scheme: RequestURI.Scheme) -> Bool {
         switch self {
         case .hash(let uri, _): uri.scheme == scheme
@@ -174,7 +175,8 @@ private struct SignedClaimChanges {
 
     mutating func set(_ claim: URISigningClaim, to value: JSON) { values.append((claim, value)) }
 
-    /// Returns the payload with the changes in the places of the claims, and new claims at its end; `nil` if it cannot be read.
+    /// Returns the payload with the changed claims in their positions, and new claims at its end; `nil` if it cannot be
+    /// read.
     func payload(of source: [UInt8]) -> String? {
         var bytes: [UInt8] = [UInt8(ascii: "{")]
         var written: Set<URISigningClaim> = []

@@ -7,9 +7,10 @@ public import Keys
 
 /// A verifier of signed URIs (RFC 9246): every restriction is evaluated, or the token is refused by its name.
 ///
-/// A check has two halves, as with ``CATVerifier``. ``authenticate(_:at:)`` checks the signature, and its answer may be cached
-/// under the bytes of the token. ``judge(_:_:at:)`` evaluates the restrictions for one request, on every call. What only stores
-/// can answer comes back as ``GrantObligations``. The packages of a target are cut out first: see ``PackageAttribute``.
+/// A check has two halves, as with ``CATVerifier``. ``authenticate(_:at:)`` checks the signature, and its answer may be
+/// cached under the bytes of the token. ``judge(_:for:at:)`` evaluates the restrictions for one request, on every call.
+/// Checks that need a store are returned as ``GrantObligations``. The packages of a target are cut out first: see
+/// ``PackageAttribute``.
 ///
 /// ```swift
 /// let cut = PackageAttribute.standard.cut(target)
@@ -27,7 +28,7 @@ public struct URISigningVerifier: Sendable {
         package let keys: KeySet
         package let profiles: [Profile]
         package let policy: URISigningPolicy
-        /// True if two issuers may have the same key, so that a signature alone does not tell whose it is.
+        /// True if two issuers may have the same key, so that a signature does not determine the issuer.
         package let hasSharedKeys: Bool
         /// The headers of tokens that have none, each for the keys of its issuer.
         package let headers: [(issuer: String, text: [UInt8])]
@@ -81,14 +82,14 @@ public struct URISigningVerifier: Sendable {
     public enum Authentication: Sendable {
         /// The token is authentic. It allows nothing yet.
         case authentic(URISigningGrant)
-        /// The token is refused, whatever the request.
+        /// The token is refused for any request.
         case refused(GrantRefusal)
     }
 
     /// Checks the signature of a token, the types of its claims, issuer, version and critical claims: steps 1 to 9 of a check.
     ///
     /// - Parameters:
-    ///   - token: The token as shown, at most ``maximumSize`` characters.
+    ///   - token: The token as presented, at most ``maximumSize`` characters.
     ///   - now: The time of receipt.
     public func authenticate(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {
         switch verifySignature(token, at: now) {
@@ -112,7 +113,7 @@ public struct URISigningVerifier: Sendable {
         return .verified(other, payload: payload)
     }
 
-    /// Verifies a token by the headers that were agreed upon, each with the keys of its issuer alone.
+    /// Verifies a token by each of the agreed headers, with only the keys of the header's issuer.
     private func verifyWithoutHeader(_ token: Span<UInt8>, at now: Timestamp) -> JWSVerification {
         var answer = JWSVerification.refused(.malformed)
         for header in settings.headers.prefix(Self.maximumHeaders) {
@@ -130,7 +131,7 @@ public struct URISigningVerifier: Sendable {
         return answer
     }
 
-    /// Reads a payload, and checks what is the same for every request.
+    /// Reads a payload, and makes the checks that do not depend on the request.
     package func grant(from payload: [UInt8], by key: TokenKey, profile: Profile) -> Authentication {
         let issuer = profile.issuer
         let claims: SignedClaims
@@ -175,10 +176,10 @@ public struct URISigningVerifier: Sendable {
         return grant.verdict(for: facts, under: settings.policy, now: now.millisecondsSince1970)
     }
 
-    /// Checks a token for a request: authenticates and judges it, without keeping anything.
+    /// Checks a token for a request: authenticates and judges it, and stores nothing.
     ///
     /// - Parameters:
-    ///   - token: The token as shown, at most ``maximumSize`` characters.
+    ///   - token: The token as presented, at most ``maximumSize`` characters.
     ///   - facts: The facts of the request.
     ///   - now: The time of receipt.
     public func verify(_ token: Span<UInt8>, for facts: RequestFacts, at now: Timestamp) -> GrantVerdict {

@@ -5,13 +5,13 @@ public import EdgeTokens
 internal import Encodings
 public import Keys
 
-/// The content of a signed URI's token that nobody verified, and that anybody can have written: for diagnosis alone.
+/// The content of an unverified signed URI's token, which anybody can have written: only for diagnosis.
 public struct UnverifiedSignedURI: Sendable {
     /// The issuer that the token names; `nil` if it names none, or its claims cannot be read.
     public let issuer: String?
     /// The key identifier in the token's header; `nil` if there is none.
     public let keyID: KeyID?
-    /// The algorithm in the token's header; `nil` if there is none that is known.
+    /// The algorithm in the token's header; `nil` for none or an unknown one.
     public let algorithm: KeyAlgorithm?
 
     private let payload: [UInt8]
@@ -30,7 +30,7 @@ public struct UnverifiedSignedURI: Sendable {
         issuer = (try? SignedClaims(payload.span, hasPrivateClaims: false))?.issuer?.string(in: payload.span)
     }
 
-    /// Says of each claim what would become of it if the token were authentic.
+    /// Reports for each claim its result if the token were authentic.
     ///
     /// - Parameters:
     ///   - facts: The facts of the request.

@@ -6,7 +6,7 @@ package import Entitlements
 internal import NIOHTTP1
 internal import Synchronization
 
-/// The single sign-on of a platform, with the sandbox in the place of the platform: `/sandbox/platform/sign-in`.
+/// The single sign-on of a platform, with the sandbox as the platform: `/sandbox/platform/sign-in`.
 ///
 /// It sends the password unencrypted only to this machine.
 package final class SandboxPlatform: PlatformSignOn {

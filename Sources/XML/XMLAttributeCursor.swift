@@ -96,7 +96,7 @@ struct XMLAttributeCursor {
         return true
     }
 
-    /// Moves behind an attribute, and returns the place of its value; nil if another one is there.
+    /// Moves behind an attribute, and returns the range of its value; nil if another one is there.
     mutating func next(_ attribute: XMLAttributeList.Item) -> (value: Range<Int>, isLiteral: Bool)? {
         while true {
             skipSpace()

@@ -19,7 +19,7 @@ func declaredEncoding(of context: xmlParserCtxtPtr) -> String? {
 }
 
 extension XMLFailure {
-    /// Translates an error of libxml2; `nil` for warnings and for what is no fault of a document.
+    /// Translates an error of libxml2; `nil` for warnings and for errors that are no fault of a document.
     init?(_ error: UnsafeMutablePointer<xmlError>?) {
         guard let error = unsafe error?.pointee else { return nil }
         guard unsafe error.level == XML_ERR_ERROR || error.level == XML_ERR_FATAL else { return nil }

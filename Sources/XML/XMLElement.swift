@@ -40,8 +40,8 @@ package struct XMLElement: Hashable, Sendable {
     /// Parses a document of at most 16 levels, 50,000 elements and 1 KiB for each tag.
     ///
     /// Refuses a document type and all entities but the predefined and numeric ones. Uses no network. Refuses text in
-    /// several pieces, with elements, comments or processing instructions between them, because other readers may take
-    /// one piece for the whole.
+    /// several pieces, with elements, comments or processing instructions between them, because other readers may
+    /// accept one piece as the whole.
     package init(reading document: Span<UInt8>) throws(Fault) {
         // libxml2 compares each attribute of a tag with all attributes before it.
         guard document.tagsHaveAtMost(1024) else { throw Fault(reason: "a tag is too long") }

@@ -12,7 +12,7 @@ package struct XMLEvent {
         case text
         /// A comment or processing instruction between two pieces of text of one element. Comes before the second piece.
         ///
-        /// Readers disagree about such text: some join the pieces, some take only the first. An identifier must not
+        /// Readers disagree about such text: some join the pieces, some use only the first. An identifier must not
         /// depend on the reader, so consumers of text refuse it. Pieces of white space do not count.
         case interruption
         /// An end tag, or the end of an empty element.

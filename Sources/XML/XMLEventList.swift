@@ -5,7 +5,7 @@ internal import Encodings
 
 /// The parser's list of events, which it fills and its users see as ``XMLEvents``.
 ///
-/// Flat lists that keep their storage, so reading one small document after another allocates nothing.
+/// Flat lists that retain their storage, so reading one small document after another allocates nothing.
 struct XMLEventList: ~Copyable {
     private var events = GrowingBuffer<XMLEvent>(capacity: 64)
     private var bytes = GrowingBuffer<UInt8>(capacity: 1024)
@@ -64,8 +64,8 @@ struct XMLEventList: ~Copyable {
     }
 }
 
-/// A list that keeps its storage when it is emptied. An `Array` finds out before each change whether it is shared, which
-/// for these small elements takes longer than the change.
+/// A list that retains its storage when it is emptied. An `Array` checks before each change whether it is shared, which
+/// for these small elements is slower than the change.
 @safe
 private struct GrowingBuffer<Element>: ~Copyable {
     private var start: UnsafeMutablePointer<Element>

@@ -6,7 +6,7 @@ internal import Encodings
 
 /// The owner of a libxml2 push parser, which turns the bytes of a document into a list of events.
 ///
-/// Uses SAX2 without a tree: nothing is built that is not needed, and a document of any size takes the memory of one
+/// Uses SAX2 without a tree: nothing is built that is not needed, and a document of any size uses the memory of one
 /// chunk. Refuses document types and all entities but the predefined and numeric ones, and uses no network and no
 /// files. The handlers that libxml2 would need for these are absent, and a document type declaration stops the parser
 /// before its content is read.
@@ -78,7 +78,7 @@ package struct XMLEventParser: ~Copyable, @unchecked Sendable {
 
     /// True if the dictionary of names has more than 64 KiB, so that the parser should be replaced.
     ///
-    /// libxml2 keeps every name that it parsed, and fails permanently at 10 MB. The sender chooses the names.
+    /// libxml2 retains every name that it parsed, and fails permanently at 10 MB. The sender chooses the names.
     package var hasOutgrown: Bool { unsafe xmlDictGetUsage(context.pointee.dict) > 64 * 1024 }
 }
 

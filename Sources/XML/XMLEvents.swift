@@ -5,7 +5,7 @@ internal import Encodings
 
 /// The events of a document, or of the part that was read since the parser's list was last emptied.
 ///
-/// A view of the parser's own list: to copy it, or to take a text out of it, counts no references.
+/// A view of the parser's own list: a copy of it, or of a text in it, counts no references.
 package struct XMLEvents: ~Escapable {
     /// The events in document order.
     package let list: Span<XMLEvent>
@@ -25,7 +25,7 @@ package struct XMLEvents: ~Escapable {
     }
 
     /// Returns the name of a namespace. libxml2 reports it as the value of an attribute, with every `&` as `&#38;`. It
-    /// is stored in that form, because few events have a namespace and fewer are asked for its name.
+    /// is stored in that form, because few events have a namespace and the name of fewer is needed.
     package func namespace(_ range: XMLEvent.Bytes) -> [UInt8] {
         var name: [UInt8] = []
         let text = text(range)

@@ -9,7 +9,8 @@ package enum XMLFailure: Error, Hashable {
     case tooDeep
     /// The document has more elements than the limit.
     case tooManyElements
-    /// The names, values and text of the document, or of a piece of it, take more memory than any that is meant to be read.
+    /// The names, values and text of the document, or of a piece of it, use more memory than any that is meant to be
+    /// read.
     case tooLarge
     /// The document declares an encoding that is not allowed.
     case unsupportedEncoding(String)

@@ -8,7 +8,7 @@ struct XMLNameTable: Sendable {
     private let names: [StaticString]
     /// The index in the caller's list for each of `names`.
     private let indices: [Int]
-    /// The places at which the names of each ``slot(_:_:)`` begin, and the end of the last ones.
+    /// The indices at which the names of each ``slot(first:second:)`` begin, and the end of the last ones.
     private let starts: [Int]
 
     /// Creates a table of names.

@@ -4,11 +4,12 @@
 internal import CLibXML2
 internal import Encodings
 
-/// A reader of the places of elements and attributes in a document, for edits that leave all other bytes as they are.
+/// A reader of the locations of elements and attributes in a document, for edits that leave all other bytes as they
+/// are.
 ///
-/// libxml2's push parser judges the document; a scanner of tags knows the offsets, which libxml2 does not tell alike in
-/// all its versions. Both are held in step: every start tag by its name and depth, every attribute and text that is
-/// reported by its value. If they differ anywhere, the document is refused.
+/// libxml2's push parser judges the document. A scanner of tags knows the offsets, which libxml2 reports differently in
+/// its versions. Both are held in step: every start tag by its name and depth, every reported attribute and text by its
+/// value. If they differ anywhere, the document is refused.
 ///
 /// Reads UTF-8 only, and refuses document types and all entities but the predefined and numeric ones, as
 /// ``XMLEventParser`` does.
@@ -56,7 +57,7 @@ package enum XMLPositionReader {
         return .success(sink.state.positions)
     }
 
-    /// Returns the name of an encoding that is not UTF-8 and shows in the first bytes (XML 1.0 appendix F).
+    /// Returns the name of an encoding that is not UTF-8 and is visible in the first bytes (XML 1.0 appendix F).
     private static func otherEncoding(_ document: [UInt8]) -> String? {
         guard document.count >= 2 else { return nil }
         return switch (document[0], document[1]) {
@@ -118,7 +119,7 @@ private struct XMLPositionState {
     private var opened = 0
     /// The numbers of the tags of the open elements.
     private var open: [Int] = []
-    /// The namespace of the root. libxml2 keeps it as long as the parser.
+    /// The namespace of the root. libxml2 holds it as long as the parser.
     private var rootNamespace: UnsafePointer<xmlChar>?
     /// The index of the element of which the text is read, and its tag.
     private var reading: (element: Int, tag: Int)?
@@ -190,7 +191,7 @@ private struct XMLPositionState {
         if encoding.lowercased() != "utf-8" { stop(.parsing(.unsupportedEncoding(encoding))) }
     }
 
-    /// Adds the places of the selected attributes of a tag; false if the tag has others than libxml2 reports.
+    /// Adds the locations of the selected attributes of a tag; false if the tag has others than libxml2 reports.
     private mutating func note(_ attributes: XMLAttributeList, at cursor: inout XMLAttributeCursor) -> Bool {
         for position in 0..<attributes.count {
             guard let attribute = unsafe attributes[position], let found = unsafe cursor.next(attribute) else {

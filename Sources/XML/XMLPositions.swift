@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The limits of a reader of places.
+/// The limits of a reader of locations.
 package struct XMLPositionLimits: Sendable {
     /// The largest depth of an element; the root has depth 1.
     package var depth: Int
@@ -21,7 +21,7 @@ package struct XMLPositionLimits: Sendable {
     }
 }
 
-/// A reason why a reader of places refuses a document.
+/// A reason why a reader of locations refuses a document.
 package enum XMLPositionFault: Error, Hashable {
     /// libxml2's reason, or the same found before.
     case parsing(XMLFailure)
@@ -31,7 +31,7 @@ package enum XMLPositionFault: Error, Hashable {
     case disagreement
 }
 
-/// The names that a reader of places reports. Elements are told apart by the index in the list.
+/// The names that a reader of locations reports. Elements are identified by the index in the list.
 package struct XMLSelection: Sendable {
     /// The local names of elements.
     let elements: XMLNameTable
@@ -39,7 +39,7 @@ package struct XMLSelection: Sendable {
     let attributes: XMLNameTable
     /// The index from which on the text of elements is read.
     let firstText: Int
-    /// A namespace of which an attribute makes an element reported, whatever its name.
+    /// A namespace of which an attribute makes an element reported, with any name.
     let linkNamespace: StaticString
 
     /// Creates a selection. `texts` are names of elements of which the text is read; their indices follow `elements`.
@@ -56,7 +56,7 @@ package struct XMLSelection: Sendable {
     }
 }
 
-/// The places of selected elements and attributes in the bytes of a document.
+/// The locations of selected elements and attributes in the bytes of a document.
 package struct XMLPositions {
     /// The namespace of an attribute or element.
     package enum Namespace: UInt8 {
@@ -109,7 +109,7 @@ package struct XMLPositions {
         case unread
         /// Bytes without comments, CDATA sections, processing instructions and elements.
         case plain(Range<Int>)
-        /// One CDATA section, alone but for white space around it: the bytes between `<![CDATA[` and `]]>`.
+        /// One CDATA section, with only white space around it: the bytes between `<![CDATA[` and `]]>`.
         case characterData(Range<Int>)
         /// The other case.
         case mixed

@@ -3,7 +3,7 @@
 
 internal import Encodings
 
-/// The place of a start tag.
+/// The location of a start tag.
 package struct XMLTag {
     /// The offset of its `<`.
     package var start: Int32
@@ -15,7 +15,7 @@ package struct XMLTag {
     package var isEmpty: Bool
 }
 
-/// A search for the start tags of a document, by its bytes alone.
+/// A search for the start tags of a document, only by its bytes.
 ///
 /// Knows the shape of a document and nothing else: what is between `<` and `>`, which of it are comments, processing
 /// instructions and CDATA sections, and how deep the elements are. libxml2 judges the rest; ``XMLPositionReader`` compares

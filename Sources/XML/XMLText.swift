@@ -72,7 +72,7 @@ extension [UInt8] {
         appendXML(text) { $0.referenceInValue }
     }
 
-    /// Appends `text`, with references in the place of some bytes.
+    /// Appends `text`, with references instead of some bytes.
     @inline(__always)
     package mutating func appendXML(_ text: Span<UInt8>, by reference: (UInt8) -> StaticString?) {
         // Most text has no such byte, and is copied at once.

@@ -20,8 +20,8 @@ public protocol AccessEnablerDelegate: Sendable {
     /// Reports if a viewer is authenticated, also after a logout: `setAuthenticationStatus:errorCode:`.
     func setAuthenticationStatus(_ status: AccessEnablerStatus, errorCode: EntitlementErrorCode) async
 
-    /// Asks the application to show these providers, and then to select the viewer's choice, or `nil` if the viewer goes
-    /// back: `displayProviderDialog:`.
+    /// Calls the application to display these providers, and then to select the viewer's choice, or `nil` if the viewer
+    /// goes back: `displayProviderDialog:`.
     func displayProviderDialog(_ mvpds: [MVPD]) async
 
     /// Asks the application to open a URL in a browser, in that of the system if `useSVC` is true: `navigateToUrl:`,
@@ -52,7 +52,7 @@ public protocol AccessEnablerDelegate: Sendable {
     /// Delivers an analytics event: `sendTrackingData:forEventType:`.
     func sendTrackingData(_ data: [String], forEventType event: TrackingEventType) async
 
-    /// Reports that the platform shows its own picker: `presentTvProviderDialog:`.
+    /// Reports that the platform displays its own picker: `presentTvProviderDialog:`.
     func presentTvProviderDialog() async
 
     /// Reports that the platform's picker is closed: `dismissTvProviderDialog:`.

@@ -17,7 +17,7 @@ final class CallbackQueue: Sendable {
     /// The delegate; `nil` if there is none, or it was released.
     var delegate: Delegate? { source.withLock { $0 }() }
 
-    /// Sets the source of the delegate, which is asked before each callback.
+    /// Sets the source of the delegate, which is called before each callback.
     func use(_ delegate: @escaping @Sendable () -> Delegate?) { source.withLock { $0 = delegate } }
 
     func call(_ callback: @escaping @Sendable (Delegate) async -> Void) {

@@ -23,7 +23,7 @@ extension AccessEnabler {
         )
     }
 
-    /// Sets options by name: the documented `setOptions:`. Options that are not named keep their values.
+    /// Sets options by name: the documented `setOptions:`. Options that are not named retain their values.
     public nonisolated func setOptions(_ options: [AnyHashable: Any]!) {
         let values = Self.texts(options)
         begin { $0.options.set(values) }
@@ -130,7 +130,7 @@ extension AccessEnabler {
         calls.add { await self.start(call) }
     }
 
-    /// Runs a call up to the first place at which it waits.
+    /// Runs a call up to the first point at which it waits.
     private func start(_ call: @escaping @Sendable (isolated AccessEnabler) async -> Void) {
         Task.immediate { await call(self) }
     }

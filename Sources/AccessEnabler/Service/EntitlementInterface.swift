@@ -90,7 +90,7 @@ struct AuthorizeRequest {
 /// The authorization of a viewer.
 struct Authorized {
     let source: AuthorizationDecision.Source
-    /// The expiry; `nil` if the service does not state it.
+    /// The expiry; `nil` if the service does not report it.
     let expires: Timestamp?
     /// The media token, if the interface includes it in the authorization.
     let token: AuthorizedToken?

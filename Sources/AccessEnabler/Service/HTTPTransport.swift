@@ -9,7 +9,7 @@ internal import NIOHTTP1
 /// Sends requests, each with a time limit and a size limit. One HTTP client serves the whole process, so connections are
 /// reused and no caller has to shut it down.
 package struct HTTPTransport: Sendable {
-    /// A hook for tests that receives every request before it is sent, and can answer in place of the network.
+    /// A hook for tests that receives every request before it is sent, and can answer instead of the network.
     var intercept: @Sendable (ServiceRequest) async -> ServiceAnswer? = { _ in nil }
 
     init(intercept: @escaping @Sendable (ServiceRequest) async -> ServiceAnswer?) { self.intercept = intercept }

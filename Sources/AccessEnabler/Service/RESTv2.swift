@@ -7,8 +7,8 @@ internal import NIOHTTP1
 
 /// The service's REST API v2.
 ///
-/// It has no place for the application's data but the identity for temporary access. They go in a parameter of their own, with the
-/// name that they have in v1, so that they are never dropped.
+/// Its only parameter for the application's data is the identity for temporary access. The other data have a parameter
+/// of their own, with its name in v1, so that they are never dropped.
 struct RESTv2: EntitlementInterface {
     let connection: ServiceConnection
     let requestor: String

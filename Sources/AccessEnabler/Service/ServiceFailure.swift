@@ -29,7 +29,7 @@ package struct ServiceFailure: Error, Hashable {
     var registrationError: RegistrationError?
     /// True if there was no access token to send the request with. It had no effect, so it may be repeated.
     var isBeforeRequest = false
-    /// The time after which the service allows a retry, if it states one.
+    /// The time after which the service allows a retry, if it reports one.
     var retryAfter: Duration? { status.retryAfter }
 
     init(_ status: Status, httpStatus: Int) {
@@ -86,7 +86,7 @@ package struct ServiceFailure: Error, Hashable {
         Status(status: 0, code: code, message: message, action: .noAction)
     }
 
-    /// True if a retry can help: the service asks for it, or there was no response.
+    /// True if a retry can help: the service requests it, or there was no response.
     var isRetried: Bool {
         switch kind {
         case .unreachable: true

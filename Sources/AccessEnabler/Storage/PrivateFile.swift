@@ -39,7 +39,7 @@ extension FilePath {
         guard result == 0 else { throw Errno(rawValue: errno) }
     }
 
-    /// Creates the folder and those around it that are missing, for this user alone.
+    /// Creates the folder and its missing parents, only for this user.
     func makeFolders() {
         guard !isEmpty, !components.isEmpty else { return }
         removingLastComponent().makeFolders()

@@ -53,7 +53,7 @@ extension TokenRecords: CustomStringConvertible, CustomReflectable {
     /// A description with the number of requestors, without contents.
     public var description: String { "TokenRecords(\(requestors.count) requestors)" }
 
-    /// A mirror for debuggers and `dump`, with the number of requestors only.
+    /// A `Mirror` for debuggers and `dump`, with the number of requestors only.
     public var customMirror: Mirror { Mirror(self, children: ["requestors": requestors.count]) }
 }
 

@@ -33,13 +33,13 @@ public struct CATClaims: Sendable {
     public var alpn: [String] = []
     /// The countries and subdivisions of the client; empty for any.
     public var countries: [String] = []
-    /// The places of the client, as beginnings of geohashes, at most 4 characters each; empty for any.
+    /// The locations of the client, as beginnings of geohashes, at most 4 characters each; empty for any.
     public var geohashes: [String] = []
     /// The client's TLS key, as DER of a `SubjectPublicKeyInfo`.
     public var clientKey: [UInt8] = []
     /// The SHA-256 thumbprint of the JWK whose possession is to be proved (RFC 7638), 32 bytes.
     public var confirmation: [UInt8] = []
-    /// The window of proofs of possession, in seconds, and whether each is good for one use.
+    /// The window of proofs of possession, in seconds, and whether each is valid for one use only.
     public var possession: (window: Int, isOnce: Bool)?
     /// The number of uses: `nil` or 0 for any, 1 for one.
     public var replay: Int?
@@ -47,7 +47,7 @@ public struct CATClaims: Sendable {
     public var renewal: CATRenewal?
     /// The playback session.
     public var session: PlaybackSession?
-    /// The tag of what the grant is given for; `nil` for a grant that opens no entry of a gate of the same installation.
+    /// The tag of the grant's resource; `nil` for a grant that opens no entry of a gate of the same installation.
     public var protection: ProtectionTag?
     /// The name of the profile by which the grant is issued, 1 to 32 bytes; `nil` for a grant that gates do not renew.
     public var profile: String?
@@ -103,8 +103,8 @@ public struct CATClaims: Sendable {
 
     /// A network of clients.
     public enum Network: Hashable, Sendable {
-        /// The addresses with the first `length` bits of an address: at most 24 of IPv4 and 56 of IPv6, so that the token
-        /// does not identify the viewer.
+        /// The addresses with the first `length` bits of an address. At most 24 of IPv4 and 56 of IPv6 are permitted,
+        /// so that the token does not identify the viewer.
         case prefix(IPAddress, length: Int)
         /// An autonomous system.
         case system(UInt32)

@@ -38,8 +38,8 @@ extension CATIssuer {
         return try copy(grant, until: end, of: session, identifier: identifier, renewalStart: renewalStart, at: now)
     }
 
-    /// Issues a token beside one that was allowed: the same claims with another end and identity, such as for the references
-    /// of a manifest that was requested with it. A token that is not renewable can be copied too.
+    /// Issues a token beside one that was allowed: the same claims with another end and identity. An example is a token
+    /// for the references of a manifest. A token that is not renewable can be copied too.
     ///
     /// - Parameters:
     ///   - grant: The token.

@@ -88,7 +88,7 @@ public enum CATIssueError: String, Error, Sendable, CaseIterable {
     case claims = "grant_claims_invalid"
     /// A prefix that is empty, or a path that is not in normal form or does not end in `/`.
     case scope = "grant_scope_invalid"
-    /// A network or place that identifies the viewer.
+    /// A network or location that identifies the viewer.
     case precision = "grant_claims_too_precise"
     /// The token would have more than 4,096 bytes.
     case size = "grant_too_large"
@@ -124,7 +124,7 @@ extension CATClaims {
 }
 
 extension CATClaims.Network {
-    /// True if a prefix identifies a viewer: anyone who has the token can read it.
+    /// True if a prefix identifies a viewer: anyone with the token can read it.
     fileprivate var isTooPrecise: Bool {
         guard case .prefix(let address, let length) = self else { return false }
         return !(0...(address.isIPv4 ? 24 : 56) ~= length)

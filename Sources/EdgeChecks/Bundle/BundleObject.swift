@@ -28,7 +28,7 @@ package struct EdgeBundleError: Error, Hashable, Sendable {
         case signature
     }
 
-    /// Creates a fault without a place.
+    /// Creates a fault without a location.
     package init(_ message: String, kind: Kind = .document) {
         self.message = message.printable(limit: 200)
         self.kind = kind
@@ -41,7 +41,7 @@ extension EdgeBundleError: CustomStringConvertible {
 
 /// A strict reader of an object of a policy: each member is read once, and a member that nobody reads is an error.
 ///
-/// A class, so that the reading of a member is remembered by the caller's copy too.
+/// A class, so that a member that is read by a copy counts as read everywhere.
 final class BundleObject {
     private let members: [JSON.Member]
     private let parent: BundleObject?

@@ -12,7 +12,7 @@ internal import ReplayStores
 internal import URISigning
 
 extension EdgeBundle {
-    /// The objects of a gate that a policy makes, but for its mirror.
+    /// The objects of a gate that a policy makes, except its revocation cache.
     struct Parts {
         let trust: TrustStore
         let cat: CATVerifier?
@@ -22,7 +22,7 @@ extension EdgeBundle {
         let subjectKey: SubjectKey
     }
 
-    /// Makes the objects of a gate. Takes no lock, so that a process that does it may fork.
+    /// Makes the objects of a gate. It acquires no lock, so that its process may fork.
     func parts() throws(EdgeBundleError) -> Parts {
         let store: TrustStore
         do throws(TrustError) {
@@ -45,7 +45,7 @@ extension EdgeBundle {
         }
         var policy = CATPolicy()
         policy.audience = grants.audience
-        // The service has both: what needs its store is asked.
+        // The service has both: a check that needs its store is sent to it.
         policy.hasReplayStore = true
         policy.hasRejectionList = true
         var signing = URISigningPolicy()
@@ -62,7 +62,7 @@ extension EdgeBundle {
         )
     }
 
-    /// The key of sessions. Nothing is issued here, so no session needs the key of the installation.
+    /// The key of sessions. No grant is issued here, so no session needs the key of the installation.
     private func usedKey() throws(EdgeBundleError) -> SubjectKey {
         if let subjectKey { return subjectKey }
         let random = try? RandomBytes.make(SubjectKey.minimumSize)
@@ -75,7 +75,7 @@ extension EdgeBundle {
 
     /// Makes a gate.
     ///
-    /// - Parameter rejections: The ids that grants were refused by at random, which outlive a policy.
+    /// - Parameter rejections: The ids of randomly refused grants, which outlive a policy.
     func gate(rejections: RejectionList) throws(EdgeBundleError) -> Gate {
         let parts = try parts()
         let revocationCache = RevocationCache(of: revocations)

@@ -13,7 +13,7 @@ internal import ReplayStores
 internal import URISigning
 
 extension EdgeBundle {
-    /// Reads a document: strict JSON, in which a member that is not known is an error.
+    /// Reads a document: strict JSON, in which an unknown member is an error.
     ///
     /// - Parameters:
     ///   - bytes: At most ``maximumSize`` bytes.
@@ -32,9 +32,9 @@ extension EdgeBundle {
         }
     }
 
-    /// Reads a document with `"parts": true`, and returns the policy with these parts in place of its own.
+    /// Reads a document with `"parts": true`, and returns the policy with these parts instead of its own.
     ///
-    /// - Returns: The policy, and true if nothing but revocations was replaced.
+    /// - Returns: The policy, and true if only revocations were replaced.
     package func updated(
         by bytes: Span<UInt8>,
         at now: Timestamp

@@ -6,7 +6,7 @@ package import Keys
 package import Platform
 internal import PlaybackGate
 
-/// The public keys of those whose policies a process accepts.
+/// The public keys of the signers whose policies a process accepts.
 package struct PolicySigners: Sendable {
     fileprivate let keys: KeySet
 
@@ -16,7 +16,7 @@ package struct PolicySigners: Sendable {
         return binding
     }()
 
-    /// Reads a JWK Set: public keys alone, each with an identifier.
+    /// Reads a JWK Set: only public keys, each with an identifier.
     package init(_ bytes: [UInt8]) throws(EdgeBundleError) {
         do throws(KeySetError) {
             let read = try KeySetReading(jwkSet: bytes, source: .published, binding: Self.binding)

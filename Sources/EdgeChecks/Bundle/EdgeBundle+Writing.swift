@@ -86,7 +86,7 @@ private struct PolicyWriter {
     }
 }
 
-/// An object in the making: what has its default is left out.
+/// An object in the making: members with their default values are left out.
 private struct Members {
     private(set) var list: [JSON.Member] = []
 

@@ -19,7 +19,7 @@ package struct EdgeBundle: Sendable {
     package var issued: Timestamp
     /// The time for which the policy may be used without being confirmed.
     package var goodFor: Duration
-    /// True if refusals do not take effect.
+    /// True if refusals do not apply.
     package var isShadow: Bool
     /// The catalogue.
     package var catalogue: Catalogue
@@ -31,7 +31,7 @@ package struct EdgeBundle: Sendable {
     package var policies: [PlaybackPolicy]
     /// The keys and issuers of grants; `nil` for a gate without them.
     package var grants: Grants?
-    /// The key that makes the tags of media tokens; `nil` if only the service can tell whether they are revoked.
+    /// The key that makes the tags of media tokens; `nil` if only the service can decide whether they are revoked.
     package var subjectKey: SubjectKey?
     /// The revoked subjects.
     package var revocations: [RevokedTag]
@@ -83,7 +83,7 @@ extension EdgeBundle {
     ///   - gate: The gate.
     ///   - profiles: The profiles of the configuration.
     ///   - mirror: The revocations by tags of `subjectKey`.
-    ///   - subjectKey: The key of the mirror's tags.
+    ///   - subjectKey: The key of the cache's tags.
     ///   - goodFor: The time for which the policy may be used without being confirmed.
     ///   - now: The present time.
     package init(
@@ -111,7 +111,7 @@ extension EdgeBundle {
 extension EdgeBundle.Grants {
     /// The keys and issuers of an authority, with the profiles of a catalogue.
     fileprivate init(_ authority: GrantService, catalogue: Catalogue) {
-        // A document states no operations: a key that verifies nothing here must not verify there.
+        // A document has no operations: a key that verifies nothing here must not verify there.
         keys = authority.verifier.keys.keys.filter { $0.operations.contains(.verify) }.map { key in
             EdgeBundle.Key(key: key, renewing: authority.renewing(key))
         }

@@ -8,14 +8,15 @@ package import RequestTargets
 package enum ReportedFact: Sendable {
     /// The edge does not report it.
     case none
-    /// The edge reports it in a text. An empty one, or blanks, say nothing, but for facts about TLS: there it says that there is none.
+    /// The edge reports it in a text. An empty text, or blanks, report nothing. For facts about TLS, they report that
+    /// there is none.
     case text(Substring)
     /// The edge reports it in bytes; empty if there is none.
     case bytes([UInt8])
     /// The edge reports it more than once.
     case repeated
 
-    /// The parsed text; `nil` if there is none, or another one.
+    /// The parsed text; `nil` if there is none, or it is malformed.
     fileprivate func parsed<Value>(_ parse: (Substring) -> Value?) -> Value? {
         guard case .text(let text) = self else { return nil }
         let trimmed = text.trimmingBlanks
@@ -42,13 +43,13 @@ package enum ReportedFact: Sendable {
     }
 }
 
-/// The reports of an edge about a client and its connection. Each is read and parsed when a restriction needs it: a fact that
-/// cannot be parsed is unknown, and refuses only the grant that needs it.
+/// The reports of an edge about a client and its connection. Each is read and parsed when a restriction needs it. A
+/// fact that cannot be parsed is unknown, and refuses only the grant that needs it.
 package protocol ClientFacts: HeaderFields {
     /// True if the client's header fields are known.
     var hasHeaders: Bool { get }
 
-    /// Returns what the edge reports about a fact.
+    /// Returns the edge's report of a fact.
     ///
     /// - Parameter fact: A fact about the client or its connection, or the scheme or the host.
     func report(of fact: RequestFact) -> ReportedFact
@@ -81,7 +82,7 @@ extension ClientFacts {
         report(of: .alpn).tlsFact(isValid: RequestFacts.isProtocolID) { Array($0.utf8) }
     }
 
-    /// The client's key of the TLS connection: DER of a `SubjectPublicKeyInfo`, which a text has in Base64.
+    /// The client's key of the TLS connection: DER of a `SubjectPublicKeyInfo`. A report in a text has it in Base64.
     package var clientKey: RequestFacts.TLSFact {
         report(of: .clientKey).tlsFact(isValid: RequestFacts.isKeyInfo) { text in
             text.utf8.count <= RequestFacts.maximumKeySize ? Base64.decode(Array(text.utf8)) : nil
@@ -100,7 +101,7 @@ extension ClientFacts {
 }
 
 extension IPAddress {
-    /// Parses an address that an edge reports: alone, in brackets, or with a port behind it (RFC 7239 §6).
+    /// Parses an address that an edge reports: bare, in brackets, or with a port behind it (RFC 7239 §6).
     ///
     /// - Returns: `nil` for `unknown`, an obfuscated name such as `_hidden`, and any other text.
     package init?(reported text: Substring) {
@@ -159,7 +160,7 @@ extension RequestFacts {
         return codes.map { String(decoding: $0.utf8.map(\.uppercasedASCII), as: UTF8.self) }
     }
 
-    /// True if this is the protocol id of ALPN (RFC 7301): up to 255 visible ASCII characters but a comma.
+    /// True if this is the protocol id of ALPN (RFC 7301): up to 255 visible ASCII characters except a comma.
     fileprivate static func isProtocolID(_ bytes: [UInt8]) -> Bool {
         guard 1...255 ~= bytes.count else { return false }
         for index in bytes.indices where !(0x21...0x7E ~= bytes[index]) || bytes[index] == UInt8(ascii: ",") {

@@ -34,7 +34,7 @@ public struct Position: Hashable, Sendable {
         for _ in 0..<12 {
             var digit = 0
             for bit in 0..<5 {
-                // Longitude and latitude take turns, across characters too.
+                // Longitude and latitude alternate, across characters too.
                 let isLongitude = (text.utf8.count * 5 + bit).isMultiple(of: 2)
                 let middle = isLongitude ? (west + east) / 2 : (south + north) / 2
                 let isUpper = (isLongitude ? longitude : latitude) >= middle

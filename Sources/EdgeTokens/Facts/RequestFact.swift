@@ -5,9 +5,9 @@
 public enum RequestFact: String, Hashable, Sendable, CaseIterable {
     /// The scheme of the client's connection.
     case scheme
-    /// The host that the client asked for.
+    /// The host that the client requested.
     case host
-    /// The port that the client asked for.
+    /// The port that the client requested.
     case port
     /// The query of the target, in a form that all servers read alike.
     case query
@@ -29,7 +29,7 @@ public enum RequestFact: String, Hashable, Sendable, CaseIterable {
     case position
 }
 
-/// A fact that a restriction needs and that is not known, with the reason.
+/// An unknown fact that a restriction needs, with the reason.
 public struct UnknownFact: Hashable, Sendable {
     /// The fact.
     public let fact: RequestFact

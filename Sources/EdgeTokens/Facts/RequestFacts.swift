@@ -11,7 +11,8 @@ public struct RequestFacts: Sendable {
     public var method: Substring?
     /// The facts that an edge reports, which are parsed when a restriction needs them.
     package var client: (any ClientFacts)?
-    /// The facts that the caller gives in parsed form; `nil` for none, so that a check of an edge copies no more than a reference.
+    /// The facts that the caller supplies in parsed form; `nil` for none, so that a check of an edge copies only a
+    /// reference.
     private var given: GivenFacts?
 
     private final class GivenFacts: Sendable {
@@ -111,7 +112,7 @@ public struct RequestFacts: Sendable {
         if let clientAddress { given = GivenFacts(address: clientAddress) }
     }
 
-    /// Returns a fact that a restriction needs and that is not known, with the reason.
+    /// Returns an unknown fact that a restriction needs, with the reason.
     package func unknown(_ fact: RequestFact) -> UnknownFact {
         if fact == .query { return UnknownFact(fact, reason: .malformed) }
         return UnknownFact(fact, reason: client?.reason(of: fact) ?? .notReported)

@@ -3,9 +3,10 @@
 
 internal import Encodings
 
-/// A reader of POSIX extended regular expressions that refuses what POSIX does not define, and writes the rest for RE2.
+/// A reader of POSIX extended regular expressions. It refuses expressions that POSIX does not define, and translates
+/// the others for RE2.
 ///
-/// The two syntaxes differ in brackets and escapes, so both are written anew: as ranges of byte values, and as literal
+/// The two syntaxes differ in brackets and escapes, so both are rewritten as ranges of byte values and as literal
 /// bytes. Source: IEEE Std 1003.1 §9.4, in the POSIX locale.
 struct ExtendedPattern: ~Copyable {
     private var output: [UInt8] = []
@@ -13,7 +14,7 @@ struct ExtendedPattern: ~Copyable {
     private var depth = 0
     private var previous = Previous.start
 
-    /// The element before the next one, as far as it decides what may follow.
+    /// The element before the next one, as far as it determines the valid next elements.
     private enum Previous {
         /// The start of an expression or of an alternative.
         case start
@@ -110,7 +111,7 @@ private struct BracketExpression {
     private var members: (UInt128, UInt128) = (0, 0)
     private var isNegated = false
 
-    /// Reads the expression behind its `[`. Returns the place behind its `]`.
+    /// Reads the expression behind its `[`. Returns the index behind its `]`.
     mutating func read(_ text: Span<UInt8>, from start: Int) throws(Pattern.Fault) -> Int {
         var position = start
         if position < text.count, text[position] == UInt8(ascii: "^") {
@@ -157,7 +158,7 @@ private struct BracketExpression {
         position + 1 < text.count && text[position] == UInt8(ascii: "-") && text[position + 1] != UInt8(ascii: "]")
     }
 
-    /// Reads the name of a character class and its `:]`. Returns the place behind them.
+    /// Reads the name of a character class and its `:]`. Returns the index behind them.
     private mutating func readClass(_ text: Span<UInt8>, from start: Int) throws(Pattern.Fault) -> Int {
         guard let end = text.firstIndex(of: UInt8(ascii: ":"), from: start), end + 1 < text.count,
             text[end + 1] == UInt8(ascii: "]")
@@ -181,7 +182,7 @@ private struct BracketExpression {
         return (bits & 1 == 1) != isNegated
     }
 
-    /// Appends the set in the syntax of RE2. A set without bytes is one that no text has.
+    /// Appends the set in the syntax of RE2. A set without bytes matches nothing.
     func write(to output: inout [UInt8]) {
         var isEmpty = true
         var start: UInt8?

@@ -23,11 +23,11 @@ package final class Pattern: @unchecked Sendable {  // RE2 guards its own caches
     package enum Fault: Error {
         /// The pattern is longer, repeats more often or has more states than the limits allow.
         case tooLarge
-        /// The pattern is not one of POSIX, its meaning is not defined there, or this build has no patterns.
+        /// The pattern is not valid or not defined in POSIX, or this build has no patterns.
         case unsupported
     }
 
-    /// A rule for the place of a match in a text.
+    /// A rule for the position of a match in a text.
     package enum Anchoring: Sendable {
         /// Anywhere.
         case none
@@ -51,7 +51,7 @@ package final class Pattern: @unchecked Sendable {  // RE2 guards its own caches
             let pattern = unsafe translated.withUnsafeBufferPointer { text in
                 unsafe playgate_pattern_new(text.baseAddress, text.count, Self.memory, &stateCount)
             }
-            // The translation is valid, so that RE2 refuses only what takes too much memory.
+            // The translation is valid, so that RE2 refuses only patterns that need too much memory.
             guard let pattern = unsafe pattern else { throw .tooLarge }
             guard stateCount <= Self.maximumStateCount else {
                 unsafe playgate_pattern_free(pattern)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The playback session that a grant belongs to, as its private claims carry it, so that no session is stored.
+/// The playback session of a grant, as its private claims carry it, so that no session is stored.
 public struct PlaybackSession: Hashable, Sendable {
     /// The id of the session.
     public let id: SessionID
-    /// The end of the session, in whole seconds. No renewal goes past it.
+    /// The end of the session, in whole seconds. No renewal exceeds it.
     public let end: Timestamp
     /// The facts by which the grant can be revoked; `nil` if it cannot.
     public let revocation: Revocability?

@@ -78,7 +78,7 @@ public struct SessionID: SixteenBytes {
     public init(number: UInt128) { self.number = number }
 }
 
-/// A tag of what a grant was given for, a resource of a requestor: 16 bytes, which nobody can link to it without the subject key.
+/// A tag of the resource and requestor of a grant: 16 bytes. Without the subject key, nobody can link it to them.
 public struct ProtectionTag: SixteenBytes {
     public let number: UInt128
 

@@ -4,7 +4,7 @@
 internal import Cryptography
 internal import Encodings
 
-/// The secret by which the gates of one installation name sessions and subjects, and which is used for nothing else.
+/// The secret by which the gates of one installation name sessions and subjects. It has no other use.
 ///
 /// The same media token and playback id give the same session at every gate, so that no session needs to be stored.
 public struct SubjectKey: Sendable {
@@ -43,7 +43,7 @@ public struct SubjectKey: Sendable {
         code(of: storeKey).flatMap { SubjectTag($0.span.extracting(first: 16)) }
     }
 
-    /// Returns the tag of what a grant is given for; `nil` if OpenSSL fails.
+    /// Returns the tag of a grant's requestor and resource; `nil` if OpenSSL fails.
     ///
     /// - Parameters:
     ///   - requestor: The requestor whose media tokens start the playback.

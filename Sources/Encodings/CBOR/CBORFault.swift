@@ -29,7 +29,7 @@ package enum CBORFault: Error, Equatable, Sendable {
     case tooManyItems
     /// A string longer than the limit.
     case stringTooLong
-    /// An item of another type, or a number of another range, than the one asked for.
+    /// An item of another type, or a number of another range, than requested.
     case unexpectedType
 }
 

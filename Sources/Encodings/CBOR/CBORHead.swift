@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// An item as ``CBORReader/next()`` returns it: a whole number, string or simple value, or the start of what follows.
+/// An item as ``CBORReader/next()`` returns it: a whole number, string or simple value, or the start of a composite.
 ///
 /// Strings are ranges of positions in the reader's bytes, so that reading allocates nothing.
 package enum CBORHead: Equatable, Sendable {

@@ -4,7 +4,7 @@
 /// A strict pull reader of one CBOR item in untrusted bytes, without allocation and without copies.
 ///
 /// Call ``next()`` until the item is read, or the typed `read…` functions, which refuse items of another type; then
-/// ``finish()``. The reader keeps account of open arrays and maps, so it finds equal keys in a map, however it is walked:
+/// ``finish()``. The reader counts open arrays and maps, so it finds equal keys in a map, however it is walked:
 ///
 /// ```swift
 /// var reader = CBORReader(bytes)
@@ -66,8 +66,8 @@ package struct CBORReader: ~Copyable, ~Escapable {
 
     /// Reads the next item: a whole number, string or simple value, or the head of an array, map or tag.
     ///
-    /// A reader that has thrown a fault throws it again, for what follows a malformed item is no item, and the search for equal
-    /// keys requires those before to be well-formed.
+    /// A reader that has thrown a fault throws it again. Bytes after a malformed item are no item, and the search for
+    /// equal keys requires well-formed items before.
     package mutating func next() throws(CBORFault) -> CBORHead {
         do throws(CBORFault) { return try readNext() } catch {
             (fault, itemsLeft) = (error, 0)
@@ -182,7 +182,7 @@ package struct CBORReader: ~Copyable, ~Escapable {
         return result
     }
 
-    /// Takes a read item off the account of what is around it, and closes all that ends with it.
+    /// Subtracts a read item from the count of its container, and closes all containers that end with it.
     private mutating func endItem(_ head: CBORHead) -> CBORHead {
         while depth > 0 {
             levels[depth - 1].left -= 1

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A JSON value. It keeps the order of its members.
+/// A JSON value. It retains the order of its members.
 package enum JSON: Sendable {
     case null
     case bool(Bool)
     case number(Int64)
-    /// A number that was read with a fraction or an exponent, or beyond 64 bits. Its value is not kept, and it is
+    /// A number that was read with a fraction or an exponent, or beyond 64 bits. Its value is not stored, and it is
     /// written as `null`.
     case otherNumber
     case string(String)
@@ -58,8 +58,8 @@ package enum JSON: Sendable {
         bytes.append(close)
     }
 
-    /// Appends `text` as a JSON string (RFC 8259 §7). Also escapes DEL, line separators and controls of text direction,
-    /// so that a line stays one line on every terminal and reads in the order of its bytes.
+    /// Appends `text` as a JSON string (RFC 8259 §7). Also escapes DEL, line separators and controls of text direction.
+    /// A line then stays one line on every terminal, and reads in the order of its bytes.
     package static func write(_ text: String, to bytes: inout [UInt8]) {
         if !copy(text.utf8Span.span, to: &bytes) { escape(text, to: &bytes) }
     }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A strict reader of the members of one JSON object, as places in its bytes: nothing is copied but strings with escapes.
+/// A strict reader of the members of one JSON object, as ranges of its bytes: only strings with escapes are copied.
 ///
-/// It accepts what ``JSONReader`` accepts, up to 64 members in 65,535 bytes. Numbers keep their spelling, so that a value can be
-/// copied as it was written.
+/// It accepts what ``JSONReader`` accepts, up to 64 members in 65,535 bytes. Numbers retain their spelling, so that a
+/// value can be copied as it was written.
 package struct JSONMemberReader: ~Copyable, ~Escapable {
     let bytes: Span<UInt8>
     private let limits: JSONLimits
     private var position = 0
     private var count = 0
-    /// The places of the names so far: start and end.
+    /// The ranges of the names so far: start and end.
     private var names: [64 of (UInt16, UInt16)] = .init(repeating: (0, 0))
     private var hasEscapedName = false
     /// A bit for each of the names so far; several names may have the same one.
     private var nameBits: UInt64 = 0
-    /// The place of the first backslash behind `position`, if `position` has not passed it.
+    /// The index of the first backslash behind `position`, if `position` has not passed it.
     private var backslash = -1
     /// True if the text has control characters, be they only white space.
     private var hasControls = false
@@ -224,13 +224,13 @@ package struct JSONMemberReader: ~Copyable, ~Escapable {
         throw .notJSON
     }
 
-    /// Returns the text of a string in `bytes`, whose place includes the quotes.
+    /// Returns the text of a string in `bytes`, whose range includes the quotes.
     package static func text(in bytes: Span<UInt8>, at range: Range<Int>) throws(JSONFault) -> String {
         let text = try utf8(in: bytes, at: range)
         return String(copying: text.span)
     }
 
-    /// Returns the UTF-8 of a string in `bytes` that was read, and whose place includes the quotes.
+    /// Returns the UTF-8 of a string in `bytes` that was read, and whose range includes the quotes.
     package static func utf8(in bytes: Span<UInt8>, at range: Range<Int>) throws(JSONFault) -> [UInt8] {
         try JSONEscape.unescaped(bytes.extracting(range.lowerBound + 1..<range.upperBound - 1))
     }

@@ -13,7 +13,7 @@ package struct JSONNames: Sendable {
         endings = self.names.map { Self.ending(of: $0.span) }
     }
 
-    /// Returns the place of a name in the list; `nil` if it is none of it.
+    /// Returns the index of a name in the list; `nil` if the list does not have it.
     ///
     /// - Parameter ending: ``ending(of:)`` the name.
     func index(of name: Span<UInt8>, ending: UInt64) -> Int? {
@@ -33,7 +33,7 @@ package struct JSONNames: Sendable {
 }
 
 extension JSONMemberReader {
-    /// Returns the place of a member's name in a list; `nil` if it is none of it.
+    /// Returns the index of a member's name in a list; `nil` if the list does not have it.
     package func index(of member: Member, in names: JSONNames) throws(JSONFault) -> Int? {
         guard member.isEscaped else { return names.index(of: bytes.extracting(member.name), ending: member.ending) }
         let name = try JSONEscape.unescaped(bytes.extracting(member.name))

@@ -36,15 +36,15 @@ package struct JSONLimits: Sendable {
 
 /// A strict JSON reader for untrusted bytes, with bounded depth and no name twice in an object.
 ///
-/// Foundation's decoder traps on a text that ends exactly at its depth limit, takes either of two members with the same
-/// name, and costs more than half as much as a decision.
+/// Foundation's decoder traps on a text that ends exactly at its depth limit. It accepts either of two members with the
+/// same name, and costs more than half as much as a decision.
 ///
 /// Source: RFC 8259; for two members with the same name see §4.
 package struct JSONReader: ~Copyable, ~Escapable {
     private let bytes: Span<UInt8>
     private let limits: JSONLimits
     private var position = 0
-    /// The places of the values so far, each before those in it; `nil` if they are not kept.
+    /// The positions of the values so far, each before those in it; `nil` if they are not recorded.
     private var offsets: [Int]?
 
     @_lifetime(copy bytes)
@@ -53,7 +53,7 @@ package struct JSONReader: ~Copyable, ~Escapable {
         self.limits = limits
     }
 
-    /// Parses a text that is one value and nothing else, and keeps the place of each value in it.
+    /// Parses a text that is one value and nothing else, and records the position of each value in it.
     package static func readLocated(
         _ bytes: Span<UInt8>,
         limits: JSONLimits

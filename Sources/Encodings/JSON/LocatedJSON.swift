@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A JSON value with the place of each value in its text, so that an error can name the line.
+/// A JSON value with the position of each value in its text, so that an error can name the line.
 package struct LocatedJSON: Sendable {
     /// The value.
     package let json: JSON

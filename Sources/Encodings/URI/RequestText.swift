@@ -89,7 +89,7 @@ extension Substring {
     }
 
     /// The media token, percent-decoded once. Base64 has no percent sign; a raw token begins with `<`, may contain one, and is
-    /// not decoded. Malformed encoding is kept, because it is no valid token either way.
+    /// not decoded. Malformed encoding is retained, because it is no valid token either way.
     package var percentDecodedToken: Substring {
         guard utf8.first != UInt8(ascii: "<"), utf8.span.firstIndex(of: UInt8(ascii: "%"), from: 0) != nil else {
             return self

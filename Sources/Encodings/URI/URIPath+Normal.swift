@@ -2,8 +2,8 @@
 // Copyright the Playgate authors.
 
 extension URIPath {
-    /// Returns the path or query of a URI in normal form: unreserved characters are decoded, other encodings are in upper case, and
-    /// what a URI may not contain is encoded.
+    /// Returns the path or query of a URI in normal form. Unreserved characters are decoded, other encodings are in
+    /// upper case, and characters that are invalid in a URI are encoded.
     ///
     /// `nil` for controls, for `#`, and for percent signs that encode nothing. Source: RFC 3986 §6.2.2.
     ///

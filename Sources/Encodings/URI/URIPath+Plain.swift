@@ -8,7 +8,7 @@ extension URIPath {
     /// kind, so eight bytes are looked at together. False for all others, and for shorter ones: look at them byte by byte.
     package static func isPlain(_ bytes: Span<UInt8>) -> Bool {
         guard bytes.count >= 8 else { return false }
-        // The slash before the next word, in the place of that word's first byte.
+        // The slash before the next word, at the position of that word's first byte.
         var slashBefore: UInt64 = 0
         var position = 0
         while position <= bytes.count - 8, let word = bytes.word(at: position) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The reading of the path of a URI: the one place where its percent-encoding is decoded and its dot segments are resolved, for the
-/// catalogue, for edge tokens, for signed paths and for the references of manifests alike.
+/// The reading of the path of a URI: the only code that decodes its percent-encoding and resolves its dot segments. The
+/// catalogue, edge tokens, signed paths and the references of manifests use it alike.
 ///
 /// A path that an origin may interpret differently is a fault. Source: RFC 3986 §5.2.4 and §6.2.2; accepts a subset.
 package enum URIPath {
@@ -37,9 +37,9 @@ package enum URIPath {
 
     /// Decodes one level of percent-encoding, up to the query.
     ///
-    /// An encoded slash is a part of its segment (RFC 3986 §2.2), and stays ``encodedSlash``. Some servers decode it before they split a
-    /// path: what they would take for an empty or dot segment is a fault, and whoever looks a path up looks up their reading too
-    /// (``splitAtEncodedSlashes(_:)``).
+    /// An encoded slash is a part of its segment (RFC 3986 §2.2), and stays ``encodedSlash``. Some servers decode it
+    /// before they split a path. A part that they would read as an empty or dot segment is a fault. A look-up of a path
+    /// also looks up their reading (``splitAtEncodedSlashes(_:)``).
     package static func decode(_ bytes: Span<UInt8>, permitting permitted: Permissions = []) throws(Fault) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)
@@ -64,7 +64,7 @@ package enum URIPath {
                 decoded.append(encodedSlash)
                 hasEncodedSlash = true
                 continue
-            // A server that decodes before it splits a target takes the rest for a query or a fragment.
+            // A server that decodes before it splits a target reads the rest as a query or a fragment.
             case UInt8(ascii: "?") where isEncoded, UInt8(ascii: "#") where isEncoded: throw .encodedDelimiter
             case UInt8(ascii: ";") where !permitted.contains(.parameters): throw .parameters
             default: decoded.append(byte)
@@ -76,7 +76,8 @@ package enum URIPath {
         return decoded
     }
 
-    /// Throws if a part of a segment, between slashes of which one is encoded, is empty or a dot segment to a server that decodes first.
+    /// Throws if a server that decodes first reads a part of a segment as empty or as a dot segment. The parts are
+    /// separated by encoded slashes.
     package static func demandUsualSegments(_ path: Span<UInt8>) throws(Fault) {
         var (start, position, isAfterEncoded) = (0, 0, false)
         while true {
@@ -127,7 +128,7 @@ package enum URIPath {
     ///
     /// - Parameters:
     ///   - path: The path; a leading slash is that of its first segment.
-    ///   - output: What precedes the path from `root` on is its folder, without the last slash.
+    ///   - output: The text before the path. From `root` on, it is the folder of the path, without the last slash.
     ///   - root: The length of `output` at the root.
     package static func append(
         _ path: Span<UInt8>,

@@ -9,25 +9,26 @@ internal import Telemetry
 
 /// The last decisions, and their rates and latencies in each of the last two minutes' seconds, for the operator page.
 ///
-/// It keeps no token and no claim but the MVPD. Memory is bounded: 1,024 decisions. It costs nothing until it is started.
+/// It stores no token and no claim except the MVPD. Memory is bounded: 1,024 decisions. It costs nothing until it is
+/// started.
 package final class DecisionWindow: DecisionObserver {
     private let state = Mutex(State())
     private let isStarted: Atomic<Bool>
 
     /// Creates a window.
     ///
-    /// - Parameter isStarted: True to keep decisions from now on; false to keep none before ``start()``.
+    /// - Parameter isStarted: True to store decisions from now on; false to store none before ``start()``.
     package init(isStarted: Bool) { self.isStarted = Atomic(isStarted) }
 
-    /// Keeps decisions from now on.
+    /// Stores decisions from now on.
     package func start() { isStarted.store(true, ordering: .relaxed) }
 
-    /// The number of decisions that are kept.
+    /// The number of decisions that are stored.
     package static let capacity = 1024
     /// The number of seconds that are counted.
     package static let seconds = 120
 
-    /// A decision, as it is shown.
+    /// A decision on the page.
     package struct Row: Sendable {
         package let number: UInt64
         package let time: Timestamp
@@ -36,9 +37,9 @@ package final class DecisionWindow: DecisionObserver {
         /// The media id, or the path without its query.
         package let target: String
         package let mvpd: String?
-        /// The edge or caller that has asked.
+        /// The edge or caller that sent the request.
         package let source: String?
-        /// The time that the decision took, in microseconds.
+        /// The duration of the decision, in microseconds.
         package let latency: Int64
         package let trace: TraceID
     }
@@ -105,7 +106,7 @@ package final class DecisionWindow: DecisionObserver {
 
     // MARK: Looking
 
-    /// The decisions to show.
+    /// The decisions to display.
     package struct Filter: Sendable {
         /// The whole code; empty for all.
         package var code = ""

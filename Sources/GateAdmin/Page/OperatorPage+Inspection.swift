@@ -91,7 +91,7 @@ extension OperatorPage {
             """
     }
 
-    /// A gate like another one that tells nobody, and keeps no token in a cache.
+    /// A gate like another one that reports to no observer, and caches no token.
     private static func silent(_ gate: Gate) -> Gate {
         Gate(
             catalogue: gate.catalogue,
@@ -103,7 +103,7 @@ extension OperatorPage {
         )
     }
 
-    /// What follows the verification: by a probe, which consumes nothing.
+    /// The steps after the verification: by a probe, which consumes nothing.
     private static func steps(_ decision: Decision?) -> [HTML] {
         let name = "policies and revocations"
         let result: Result = decision.map { $0.code == nil ? .passed : .failed } ?? .skipped
@@ -124,7 +124,8 @@ extension OperatorPage {
         return "<tr><th>\(check)</th><td class=\"\(kind)\">\(result.rawValue)</td><td>\(details)</td></tr>"
     }
 
-    /// The steps of the verification in their order: those before the failed one have passed, and those after it were not done.
+    /// The steps of the verification in their order. Those before the failed one have passed, and those after it were
+    /// not performed.
     private static func steps(_ reason: RefusalReason?) -> [HTML] {
         var hasFailed = false
         return VerificationStep.allCases.map { step in
@@ -197,7 +198,7 @@ extension OperatorPage {
 }
 
 extension RefusalReason {
-    /// True if the signature is that of a trusted key, and what the token says is the reason.
+    /// True if the signature is that of a trusted key, and the content of the token is the reason.
     fileprivate var isOfContent: Bool {
         switch step {
         case .requestor, .time, .resource: true

@@ -44,7 +44,7 @@ extension OperatorPage {
         return .page("Decisions", content: content, caller: visit.caller.name, at: "/ui", script: true)
     }
 
-    /// What the script of the page asks for each second, with the same filter.
+    /// The state that the script of the page requests each second, with the same filter.
     func liveState(_ visit: Visit) async -> APIAnswer {
         let filter = DecisionWindow.Filter(visit)
         let after = (try? visit.parameters.get().required("after")).flatMap { UInt64($0) } ?? 0
@@ -127,7 +127,7 @@ extension OperatorPage {
 }
 
 extension DecisionWindow.Filter {
-    /// Reads the filter of a query; a query that is none shows everything.
+    /// Reads the filter of a query; without a valid filter, the page lists everything.
     fileprivate init(_ visit: OperatorPage.Visit) {
         guard let form = try? visit.parameters.get() else { return }
         let value = { (name: String) in (try? form.required(name)) ?? "" }

@@ -14,8 +14,9 @@ package import Telemetry
 
 /// The operator page, below `/ui` of the admin listener: live decisions, keys, look-ups, inspection and revocation.
 ///
-/// All of it is for callers of `admin.keys` and `admin.clientCertificates`, with the scope `read`, and `revoke` for what changes
-/// something. A browser signs in with a key, and has a session cookie then, or shows its certificate. ``AdminGuard`` comes first.
+/// All of it is for callers of `admin.keys` and `admin.clientCertificates`, with the scope `read`; changes need
+/// `revoke`. A browser signs in with a key, and then has a session cookie, or presents its certificate. ``AdminGuard``
+/// comes first.
 package struct OperatorPage: Sendable {
     package let live: CurrentGate
     package let window: DecisionWindow
@@ -78,7 +79,7 @@ package struct OperatorPage: Sendable {
         return .body(limit: Self.largestForm, HTTPAdmission(snapshot: snapshot.number, caller: caller.name))
     }
 
-    /// Returns the caller by its bearer key, its certificate or its session; `nil` if there is none that is known.
+    /// Returns the caller by its bearer key, its certificate or its session; `nil` for an unknown caller.
     package func caller(of request: HTTPRequest, _ snapshot: CurrentGate.Snapshot) -> Caller? {
         let known = CallerAuthentication(callers: snapshot.configuration.adminCallers)
         if let session = session(of: request), let credential = sessions.credential(of: session, at: clock()) {
@@ -227,7 +228,7 @@ package struct OperatorPage: Sendable {
 // MARK: Answers
 
 extension APIAnswer {
-    /// Permits the page's own files alone, and no frame around it.
+    /// Permits only the page's own files, and no frame around it.
     private static let policy =
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
         + "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -235,7 +236,7 @@ extension APIAnswer {
     /// Creates a page of the operator page.
     ///
     /// - Parameters:
-    ///   - caller: The name of the caller, who can sign out; `nil` for none.
+    ///   - caller: The name of the caller that can sign out; `nil` for none.
     ///   - path: The page in the navigation.
     package static func page(
         _ title: String,

@@ -13,9 +13,9 @@
 
     /// A fetcher over HTTPS.
     ///
-    /// All addresses of the host are looked up and checked first, and the connection goes to a checked one, so a name that
-    /// resolves to another address a moment later (DNS rebinding) reaches nothing. Redirects are not followed. A connection
-    /// takes 2 s at most, and everything 5 s.
+    /// All addresses of the host are looked up and checked first, and the connection goes to a checked one. A name that
+    /// resolves to another address a moment later (DNS rebinding) therefore reaches nothing. Redirects are not
+    /// followed. A connection has 2 s at most, and the whole fetch 5 s.
     public struct HTTPSKeySetFetcher: KeySetFetcher {
         private let addresses: PermittedAddresses
         private let authorities: [NIOSSLCertificate]?

@@ -5,11 +5,11 @@ internal import RequestTargets
 
 /// The addresses that key sets may be fetched from: those of the public internet, and the networks of a configuration.
 ///
-/// A name that resolves to a private address could make the gate ask services that trust its network.
+/// A name that resolves to a private address could make the gate call services that trust its network.
 public struct PermittedAddresses: Hashable, Sendable {
     private let networks: [IPNetwork]
 
-    /// The public internet alone.
+    /// Only the public internet.
     public static let usual = PermittedAddresses(read: [])
 
     private init(read networks: [IPNetwork]) { self.networks = networks }
@@ -27,7 +27,7 @@ public struct PermittedAddresses: Hashable, Sendable {
         self.networks = read
     }
 
-    /// An error of a caller who gives what is not a network.
+    /// An error of a caller whose text is not a network.
     public struct NotANetwork: Error, Hashable, Sendable, CustomStringConvertible {
         /// The text.
         public let text: String
@@ -43,8 +43,8 @@ public struct PermittedAddresses: Hashable, Sendable {
         return isPublic && !Self.reserved.contains { $0.has(number) }
     }
 
-    /// Returns the address of a key set that will be refused, if the URL itself names it: an address that is not permitted, or
-    /// `localhost`. What a name of the DNS leads to is known with each fetch only.
+    /// Returns the address of a key set that will be refused, if the URL itself names it: an address that is not
+    /// permitted, or `localhost`. The addresses of a DNS name are known with each fetch only.
     public func refusedAddress(of address: KeySetAddress) -> String? {
         let named = address.host == "localhost" ? "127.0.0.1" : address.host
         return IPAddress(named) == nil || permit(named) ? nil : named

@@ -6,7 +6,7 @@ internal import Synchronization
 /// Waits for `body`, but no longer than `limit`, even if `body` ignores that it is cancelled.
 ///
 /// - Parameter sleep: A wait for the limit, which ends early if its task is cancelled.
-/// - Returns: The value of `body`, or `nil` if it took too long or the task was cancelled.
+/// - Returns: The value of `body`, or `nil` if it was too slow or the task was cancelled.
 func withTimeLimit<Value: Sendable>(
     _ limit: Duration,
     sleep: @escaping @Sendable (Duration) async -> Void,

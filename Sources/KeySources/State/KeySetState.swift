@@ -7,8 +7,8 @@ public import Platform
 
 /// The state of a fetched key set: its keys, and when it is fetched again.
 ///
-/// A pure value. Time, chance and the answers of the server are arguments, so a model can check it. Whoever drives it asks
-/// ``next(at:)`` what to do, and tells it the answers by ``finish(_:at:spread:)``.
+/// A pure value. Time, chance and the answers of the server are arguments, so a model can check it. Its driver reads
+/// the next step from ``next(at:)``, and passes the answers to ``finish(_:at:spread:)``.
 public struct KeySetState: Sendable {
     /// The binding of the keys, by configuration.
     public let binding: KeyBinding
@@ -39,7 +39,7 @@ public struct KeySetState: Sendable {
     private var lastTrigger: Timestamp?
     /// The unknown identifiers that the next answer may bring.
     private var awaited: Set<KeyID> = []
-    /// The identifiers that an answer did not bring, and until when they are not asked for again.
+    /// The identifiers that an answer did not contain, and the times before which they are not requested again.
     private var absent: [KeyID: Timestamp] = [:]
     private var last = Timestamp(millisecondsSince1970: .min)
 
@@ -50,7 +50,7 @@ public struct KeySetState: Sendable {
         self.rules = rules
     }
 
-    /// A step of whoever drives the state.
+    /// A step of the driver of the state.
     public enum Step: Hashable, Sendable {
         /// Fetch the set now, with this entity tag if there is one.
         case fetch(entityTag: String?)
@@ -77,7 +77,7 @@ public struct KeySetState: Sendable {
     /// The longest wait, so that a change of the clock is noticed: 30 s.
     private static let longestWait: Int64 = 30_000
 
-    /// Takes the answer to a fetch.
+    /// Processes the answer to a fetch.
     ///
     /// - Parameters:
     ///   - answer: The answer of the fetcher.
@@ -111,8 +111,8 @@ public struct KeySetState: Sendable {
 
     /// Asks for a key that no set has.
     ///
-    /// The next fetch takes place at once if the last one succeeded, if it is not too soon after another for this reason, and
-    /// if the set has not just been fetched without the key.
+    /// The next fetch starts at once, unless the last one failed or another fetch for this reason was too recent. It
+    /// does not if the set has just been fetched without the key.
     ///
     /// - Returns: True if a fetch is due or under way that may bring the key.
     public mutating func ask(for id: KeyID, at now: Timestamp) -> Bool {
@@ -129,7 +129,7 @@ public struct KeySetState: Sendable {
         return expect(id)
     }
 
-    /// Takes a copy of the set from before a restart. It is fetched at once nevertheless.
+    /// Accepts a copy of the set from before a restart. It is fetched at once nevertheless.
     ///
     /// - Returns: True if its keys are in use. Others than those of a set that was received lately are not.
     mutating func restore(_ copy: KeySetCopy, at now: Timestamp) -> Bool {
@@ -161,7 +161,7 @@ public struct KeySetState: Sendable {
         awaited = []
     }
 
-    /// Takes an answer. Returns false for a confirmation without a body.
+    /// Processes an answer. Returns false for a confirmation without a body.
     private mutating func apply(_ response: KeySetResponse) throws(KeySetFault) -> Bool {
         switch response.status {
         case 304:
@@ -215,7 +215,7 @@ public struct KeySetState: Sendable {
         }
     }
 
-    /// Notices the time. If the clock was set back, all times of the state go back with it: ages stay what they are.
+    /// Notices the time. If the clock was set back, all times of the state go back with it: ages do not change.
     private mutating func notice(_ now: Timestamp) {
         defer { last = now }
         guard now < last else { return }

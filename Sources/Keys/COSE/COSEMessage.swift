@@ -28,7 +28,7 @@ public struct COSEMessage: Sendable {
     public let signature: Range<Int>
 
     let headers: COSEHeaders
-    /// The protected header and the payload as byte strings with their heads: pieces of what is authenticated.
+    /// The protected header and the payload as byte strings with their heads: pieces of the authenticated bytes.
     let protectedItem: Range<Int>
     let payloadItem: Range<Int>
 

@@ -8,7 +8,7 @@ internal import Encodings
 public struct COSEForm: Sendable {
     /// True to put the key identifier in the unprotected header, where some verifiers look for it.
     public var hasUnprotectedKeyID: Bool
-    /// True for the lower of the two values of s that ECDSA permits: some verifiers take no other.
+    /// True for the lower of the two values of s that ECDSA permits: some verifiers accept no other.
     public var prefersLowS: Bool
 
     /// Creates a form. The default is that of CAT: tags 61 and 17 or 18, algorithm and identifier protected.
@@ -77,7 +77,7 @@ extension TokenKey {
 struct COSEPrefix: Sendable {
     let kind: COSEMessage.Kind
     let bytes: [UInt8]
-    /// The place of the protected header in ``bytes``, as a byte string with its head.
+    /// The range of the protected header in ``bytes``, as a byte string with its head.
     let protectedItem: Range<Int>
 
     /// Makes the beginning; `nil` if COSE has no identifier for the algorithm.

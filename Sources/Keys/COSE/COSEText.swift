@@ -3,7 +3,8 @@
 
 internal import Encodings
 
-/// The text form of an envelope: URL-safe Base64 (RFC 4648 §5), in its only form but for the padding, which may be there.
+/// The text form of an envelope: URL-safe Base64 (RFC 4648 §5), in its only form except for the padding, which may be
+/// there.
 public enum COSEText {
     /// The largest number of characters of a text.
     public static let maximumCharacters = 5464

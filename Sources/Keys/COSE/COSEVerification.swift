@@ -17,8 +17,8 @@ public enum COSEVerification: Sendable {
 extension KeySet {
     /// Verifies an envelope: its form, its headers, and the code or signature by one of the keys.
     ///
-    /// Tag, algorithm of the headers, type, algorithm and operations of the key must agree. The payload is not read. The
-    /// whole allocates no memory, apart from what OpenSSL does.
+    /// Tag, algorithm of the headers, type, algorithm and operations of the key must agree. The payload is not read.
+    /// Only OpenSSL allocates memory.
     ///
     /// - Parameters:
     ///   - bytes: The envelope, at most 4,096 bytes; see ``COSEText`` for its text.
@@ -109,7 +109,7 @@ extension COSEMessage {
     /// The end of the last part.
     fileprivate var end: Int { max(signature.upperBound, payloadItem.upperBound, protectedItem.upperBound) }
 
-    /// Calls `body` with what is authenticated (RFC 9052 §4.4 and §6.3), of which no part is copied.
+    /// Calls `body` with the authenticated bytes (RFC 9052 §4.4 and §6.3), without copies.
     ///
     /// - Parameter omitsEmptyMap: True to write a protected header of no entries as no bytes.
     fileprivate func withAuthenticated(
@@ -131,7 +131,7 @@ extension COSEMessage {
     }
 }
 
-/// The constant parts of what is authenticated.
+/// The constant parts of the authenticated bytes.
 enum COSEStructure {
     /// The head of the array and the context text. The rest of the bytes is not used.
     static func start(_ kind: COSEMessage.Kind) -> (bytes: [12 of UInt8], count: Int) {
@@ -156,7 +156,7 @@ extension TokenKey {
     /// True if the code or signature of `message` is by this key.
     fileprivate func isSigner(of message: COSEMessage, in bytes: Span<UInt8>) -> Bool {
         if isSigner(of: message, in: bytes, omitsEmptyMap: false) { return true }
-        // RFC 9052 has no bytes for an empty map, and some take the map as it stands.
+        // RFC 9052 has no bytes for an empty map, and some implementations encode the map itself.
         guard message.headers.isProtectedEmpty, message.protectedItem.count > 1 else { return false }
         return isSigner(of: message, in: bytes, omitsEmptyMap: true)
     }

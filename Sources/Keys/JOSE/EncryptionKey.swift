@@ -124,7 +124,7 @@ public final class EncryptionKey: Sendable {
 extension EncryptionKey: CustomStringConvertible, CustomReflectable {
     /// The identifier and the algorithm.
     public var description: String { "\(id?.description ?? "key") (\(algorithm.rawValue))" }
-    /// A mirror without children, so that reflection shows no part of the secret.
+    /// A `Mirror` without children, so that reflection contains no part of the secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
@@ -146,8 +146,8 @@ public struct JWE: Sendable {
     /// The largest serialisation, in characters.
     public static let maximumSize = 4096
 
-    /// Parses a serialisation; `nil` if it is not five parts of unpadded URL-safe Base64 with a header that names its
-    /// algorithms, or if the header has what is not supported.
+    /// Parses a serialisation. `nil` if it is not five parts of unpadded URL-safe Base64 with a header that names its
+    /// algorithms, or if the header has unsupported members.
     public init?(_ serialized: Span<UInt8>) {
         guard serialized.count <= Self.maximumSize else { return nil }
         let parts = JOSEParts(serialized)

@@ -35,7 +35,7 @@ struct JOSEHeader {
     /// A key identifier of a header.
     enum Identifier {
         case none
-        /// The place in the decoded header.
+        /// The range in the decoded header.
         case range(Range<Int>)
         /// An identifier that is written with escapes.
         case unescaped(KeyID)
@@ -153,7 +153,7 @@ extension KeyAlgorithm {
     }
 }
 
-/// The parts of a compact serialisation, as places in its characters.
+/// The parts of a compact serialisation, as ranges of its characters.
 struct JOSEParts {
     private var ends: [6 of Int] = .init(repeating: 0)
     /// The number of parts; 6 for more than 5.
@@ -170,6 +170,6 @@ struct JOSEParts {
         }
     }
 
-    /// Returns the place of a part.
+    /// Returns the range of a part.
     subscript(_ index: Int) -> Range<Int> { (index == 0 ? 0 : ends[index - 1] + 1)..<ends[index] }
 }

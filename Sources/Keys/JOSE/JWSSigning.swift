@@ -6,7 +6,7 @@ internal import Encodings
 
 /// The form of a JSON Web Signature that is made.
 public struct JWSForm: Hashable, Sendable {
-    /// True to leave the header out of the token: `payload.signature`. Who verifies it must know the header.
+    /// True to omit the header from the token: `payload.signature`. Its verifier must know the header.
     public var omitsHeader: Bool
 
     /// Creates a form. The default is that of RFC 7515 §7.1.

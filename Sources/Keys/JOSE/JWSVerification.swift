@@ -28,7 +28,7 @@ extension KeySet {
     ///
     /// - Parameters:
     ///   - token: The token, at most ``JWS/maximumSize`` characters.
-    ///   - header: The encoded header of tokens that have none, then `payload.signature` alone; `nil` if all have one.
+    ///   - header: The encoded header of tokens that have none and are only `payload.signature`; `nil` if all have one.
     ///   - format: The format that the keys must be for.
     ///   - now: The time at which the keys must be valid.
     ///   - issuer: The only issuer whose keys are tried; `nil` for any.
@@ -92,7 +92,7 @@ extension KeySet {
         selection: Selection,
         at now: Timestamp
     ) throws(JOSERefusal) -> JWSVerification {
-        // Usual headers are small, and clearing room for the largest takes longer than decoding them.
+        // Usual headers are small, and clearing room for the largest is slower than decoding them.
         guard parts.header.count <= 256 else {
             var buffer: [1056 of UInt8] = .init(repeating: 0)
             var output = buffer.mutableSpan

@@ -4,10 +4,11 @@
 internal import Cryptography
 internal import Encodings
 
-/// A document of any size in a JSON Web Signature, in its compact serialisation (RFC 7515 §7.1) with a header of exactly `alg`,
-/// `kid` and `typ`, in any order. The type keeps tokens and documents of other kinds by the same key apart (RFC 8725 §3.11).
+/// A document of any size in a JSON Web Signature, in its compact serialisation (RFC 7515 §7.1) with a header of
+/// exactly `alg`, `kid` and `typ`, in any order. The type separates documents from tokens and other kinds by the same
+/// key (RFC 8725 §3.11).
 ///
-/// Signatures only: whoever can check an authentication code could make one.
+/// Signatures only: a recipient that can check an authentication code could also make one.
 package struct SignedDocument {
     /// The algorithms that sign documents.
     package static let algorithms = KeyAlgorithm.allCases.filter { !$0.isMAC }

@@ -3,7 +3,7 @@
 
 internal import Encodings
 
-/// A JSON Web Signature whose signature nobody checked: for diagnosis alone.
+/// A JSON Web Signature with an unverified signature: only for diagnosis.
 public struct UnverifiedJWS: Sendable {
     /// The payload.
     public let payload: [UInt8]

@@ -7,7 +7,7 @@ internal import Encodings
 enum COSEKeyReader {
     private static let limits = CBORLimits(depth: 4, items: 2048)
 
-    /// Returns the entries of a set. Throws if it is none, or has what its source may not publish.
+    /// Returns the entries of a set. Throws if it is none, or has keys that its source may not publish.
     static func entries(
         of bytes: [UInt8],
         from source: KeySetSource

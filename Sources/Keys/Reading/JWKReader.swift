@@ -8,7 +8,7 @@ internal import Encodings
 enum JWKReader {
     private static let limits = JSONLimits(depth: 6, members: 64, elements: 256)
 
-    /// Returns the entries of a set. Throws if it is none, or has what its source may not publish.
+    /// Returns the entries of a set. Throws if it is none, or has keys that its source may not publish.
     static func entries(
         of bytes: [UInt8],
         from source: KeySetSource

@@ -3,8 +3,9 @@
 
 internal import Encodings
 
-/// The keys of one signer that follow each other, in a file of their owner: a JWK Set whose keys may have three members more,
-/// `signFrom`, `signUntil` and `verifyUntil`, each a whole number of seconds since 1970 (RFC 7517 §4 permits them).
+/// The keys of one signer that follow each other, in a file of their owner. It is a JWK Set whose keys may have three
+/// further members: `signFrom`, `signUntil` and `verifyUntil`. Each is a whole number of seconds since 1970 (RFC 7517
+/// §4 permits them).
 public struct KeyRing: Sendable {
     /// The keys, in the order of the file: 1 to 32.
     public let members: [Member]
@@ -26,7 +27,7 @@ public struct KeyRing: Sendable {
     /// - Parameters:
     ///   - bytes: The file.
     ///   - binding: The issuer and the format that the keys are for.
-    ///   - defaultEnd: The end of verification for a key that states when it stops signing, and not how long it verifies.
+    ///   - defaultEnd: The end of verification for a key with an end of signing, but without an end of verification.
     /// - Throws: ``KeySetError``.
     public init(
         _ bytes: [UInt8],

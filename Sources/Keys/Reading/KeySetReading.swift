@@ -4,11 +4,11 @@
 internal import Cryptography
 internal import Encodings
 
-/// The source of a key set, which decides what may be in it.
+/// The source of a key set, which determines the permitted keys.
 public enum KeySetSource: Sendable {
     /// A file of the operator's own: private and symmetric keys may be in it.
     case local
-    /// A set that others publish: public keys alone. One private or symmetric key refuses the whole set.
+    /// A published set of another party: only public keys. One private or symmetric key refuses the whole set.
     case published
 }
 
@@ -28,7 +28,7 @@ public struct KeySetReading: Sendable {
 
     /// An entry of a set that is not used, because it is damaged, of an unsupported type, or for another use.
     public struct SkippedKey: Sendable, Equatable {
-        /// The place in the set, from 0 on.
+        /// The index in the set, from 0 on.
         public let index: Int
         /// An explanation for people, without any part of a key.
         public let reason: String

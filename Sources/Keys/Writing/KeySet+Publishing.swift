@@ -4,8 +4,8 @@
 package import Cryptography
 package import Encodings
 
-// Key sets for publishing: public keys alone. Symmetric keys are left out, and so are keys that only sign with what a set
-// cannot say.
+// Key sets for publishing: only public keys. Symmetric keys are left out, and so are keys that only sign with an
+// algorithm that a set cannot express.
 
 extension KeySet {
     /// Returns the public keys as a JWK Set (RFC 7517 §5), in one line. Keys whose identifier is not UTF-8 are left out.

@@ -11,7 +11,7 @@ struct MPDBase: Hashable {
     let isDocument: Bool
 }
 
-/// A base together with what fills a template in.
+/// A base together with the values of a template.
 struct MPDContext {
     let base: MPDBase
     /// `@id` of the Representation.

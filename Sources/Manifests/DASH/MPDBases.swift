@@ -57,7 +57,7 @@ struct MPDBases {
         }
     }
 
-    /// Returns true if a `Location` has another folder than the MPD: dash.js takes it for the base, other players do not.
+    /// Returns true if a `Location` has another folder than the MPD: dash.js uses it as the base, other players do not.
     private static func isAmbiguous(
         _ outline: MPDOutline,
         in document: Span<UInt8>,
@@ -72,8 +72,8 @@ struct MPDBases {
         return false
     }
 
-    /// Returns, for each level, true if its `BaseURL`s are URLs of segments, and need a grant in their query; and the same
-    /// for a `BaseURL` that is written for the MPD.
+    /// Returns, for each level, true if its `BaseURL`s are URLs of segments, and need a grant in their query. Also
+    /// returns the same for a `BaseURL` that is written for the MPD.
     private static func files(of outline: MPDOutline, mode: ManifestRules.Mode) -> ([Bool], isDocumentFile: Bool) {
         var files = outline.levels.map { _ in false }
         var isDocumentFile = false
@@ -148,7 +148,7 @@ struct MPDBases {
 }
 
 extension ManifestFault {
-    /// Creates the refusal of a reference at its place.
+    /// Creates the refusal of a reference at its position.
     static func of(
         _ fault: ReferenceFault,
         at field: MPDField,

@@ -16,14 +16,14 @@ struct MPDEditor {
     private var edits: [MPDEdit] = []
     private var plain: [MPDPlainReferences?]
 
-    /// Returns the edits of an MPD in the order of their places.
+    /// Returns the edits of an MPD in the order of their positions.
     static func edits(of document: [UInt8], _ rules: ManifestRules) throws(ManifestFault) -> [MPDEdit] {
         var editor = try MPDEditor(document, rules: rules)
         for (field, value) in editor.bases.edits { editor.add(editOf: field, to: value) }
         for reference in editor.outline.references { try editor.rewrite(reference) }
         for query in editor.outline.queries { try editor.narrow(query) }
         try editor.addElements()
-        // The order of two elements that are added at one place stays: the sort of the standard library is stable.
+        // The order of two elements that are added at one position stays: the sort of the standard library is stable.
         editor.edits.sort { $0.range.lowerBound < $1.range.lowerBound }
         return editor.edits
     }
@@ -138,8 +138,8 @@ struct MPDEditor {
         }
     }
 
-    /// Returns the new text of a reference that most players resolve against the MPD's URL, and the standard against the
-    /// bases of its level; nil if it stays.
+    /// Returns the new text of a reference that most players resolve against the MPD's URL. The standard resolves it
+    /// against the bases of its level. `nil` if it stays.
     private mutating func chooseForDocument(_ value: [UInt8], in level: Int) throws(ReferenceFault) -> [UInt8]? {
         let own = MPDContext(base: bases.document)
         let all = [own] + bases.lists[bases.list[level]].map { MPDContext(base: $0) }
@@ -170,8 +170,8 @@ struct MPDEditor {
 
     // MARK: The document
 
-    /// Takes the grant out of what players add to the URLs of segments from the MPD's own query. A player may have come with
-    /// a grant in the query, whatever the mode, and the URL of the rules may lack it.
+    /// Removes the grant from the parameters that players copy from the MPD's own query to the URLs of segments. A
+    /// player may have sent a grant in the query, in any mode, and the URL of the rules may lack it.
     private mutating func narrow(_ field: MPDField) throws(ManifestFault) {
         guard let template = field.value(in: document.span) else { return }
         let name = rules.mode.parameter

@@ -4,7 +4,7 @@
 internal import Encodings
 internal import XML
 
-/// The place of a value in the bytes of an MPD, without white space at its ends.
+/// The location of a value in the bytes of an MPD, without white space at its ends.
 struct MPDField {
     /// The bytes of the value, as escaped in the document.
     let range: Range<Int>
@@ -41,7 +41,7 @@ struct MPDField {
     }
 }
 
-/// An edit of a document: bytes in place of others.
+/// An edit of a document: bytes that replace others.
 struct MPDEdit {
     let range: Range<Int>
     let replacement: [UInt8]
@@ -55,7 +55,7 @@ extension [UInt8] {
 }
 
 extension XMLPositions {
-    /// Returns the edit that writes `value` in a place.
+    /// Returns the edit that writes `value` at a location.
     func edit(_ field: MPDField, to value: [UInt8], in document: Span<UInt8>) -> MPDEdit {
         var replacement: [UInt8] = []
         guard field.isText, tags[field.tag].isEmpty else {

@@ -3,10 +3,11 @@
 
 internal import Encodings
 
-/// The lowest levels of an MPD, its Representations where it has them, and what those in each level have in common.
+/// The lowest levels of an MPD, which are its Representations if it has them, and the common facts of those in each
+/// level.
 ///
-/// The levels are in the order of the document, so that those in a level follow each other: a range each is enough, however
-/// many there are.
+/// The levels are in the order of the document, so that those in a level follow each other. One range for each is
+/// enough, for any number of them.
 struct MPDLowestLevels {
     /// The content of a level.
     private struct Content {

@@ -11,9 +11,9 @@ struct MPDOutline {
         let parent: Int?
         /// The number of levels above.
         let height: Int
-        /// The places of its `BaseURL`s.
+        /// The locations of its `BaseURL`s.
         var bases: [MPDField] = []
-        /// The place of `@id`, of a Representation.
+        /// The location of `@id`, of a Representation.
         var id: MPDField?
         /// True if it names its segments, by a template or a list.
         var hasSegments = false
@@ -52,6 +52,6 @@ struct MPDOutline {
     var queries: [MPDField] = []
     /// True if an element is in another document, whose relative references the `BaseURL`s of this one are for.
     var hasRemoteElements = false
-    /// The places of `Location` elements, which are references too.
+    /// The locations of `Location` elements, which are references too.
     var locations: [MPDField] = []
 }

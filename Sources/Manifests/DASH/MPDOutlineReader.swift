@@ -4,14 +4,16 @@
 internal import Encodings
 internal import XML
 
-/// A reader of the outline of an MPD. Knows where each element may be; elsewhere it is left alone, with all in it.
+/// A reader of the outline of an MPD. Knows the valid parents of each element; elsewhere it ignores an element with all
+/// its content.
 struct MPDOutlineReader {
     /// An open element whose children matter.
     private enum Node {
         case level(Int)
         /// `SegmentBase`, `SegmentList` or `SegmentTemplate`.
         case segments(Int)
-        /// An element that is no level, and has what all representations have: `SubRepresentation`, `Preselection`, `InitializationSet`.
+        /// An element that is no level, but has the content of representations: `SubRepresentation`, `Preselection`,
+        /// `InitializationSet`.
         case part(Int)
         /// `EssentialProperty` or `SupplementalProperty`.
         case property(Int)

@@ -29,7 +29,8 @@ enum MPDPlainReferences {
 extension Range<Int> {
     /// Returns true if the bytes are a relative path whose resolution changes nothing in it, without query and fragment.
     ///
-    /// - Parameter isTemplate: True if identifiers of templates may be in it. What stands for them has nothing special either.
+    /// - Parameter isTemplate: True if identifiers of templates may be in it. Their values have no special characters
+    ///   either.
     func isPlainReference(in document: Span<UInt8>, _ mode: ManifestRules.Mode, isTemplate: Bool) -> Bool {
         var prefix: UInt8 = 0
         if case .segment(let name) = mode { prefix = name.utf8.first ?? 0 }

@@ -6,8 +6,8 @@ internal import Encodings
 /// Templates of queries (ISO/IEC 23009-1 Annex I), with which players add the query of the MPD's URL to the URLs of
 /// segments, on all hosts.
 ///
-/// The player's URL may have the grant, or another token, where the URL of the rules has none. So a template may take from it
-/// only those parameters that the URL of the rules has, too.
+/// The player's URL may have the grant, or another token, where the URL of the rules has none. A template may therefore
+/// read from it only those parameters that the URL of the rules has, too.
 enum MPDQueryTemplate {
     /// Returns a template that adds the same except for the grant; nil if the template adds nothing else.
     ///
@@ -36,7 +36,7 @@ enum MPDQueryTemplate {
         return Array(parts.joined(separator: [UInt8(ascii: "&")]))
     }
 
-    /// Returns true if all parameters that a part of a template takes from the URL are in `names`.
+    /// Returns true if all parameters that a part of a template reads from the URL are in `names`.
     private static func addsOnly(_ names: Set<ArraySlice<UInt8>>, in part: [UInt8]) -> Bool {
         let bytes = part.span
         for position in bytes.indices {

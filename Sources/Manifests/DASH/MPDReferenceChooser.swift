@@ -6,9 +6,10 @@ internal import RequestTargets
 
 /// A chooser of the text of a reference that several bases may apply to.
 ///
-/// Knows what every player must request: the old URL, with the grant if its host is protected. Takes the first of a few
-/// texts with which that is so against every base: the old text, the one with the grant in it, the absolute URL. What is
-/// written is thereby proved, and never a guess; if none is right, the reference is refused.
+/// Knows the URL that every player must request: the old URL, with the grant if its host is protected. It tries a few
+/// texts in order: the old text, the text with the grant in it, and the absolute URL. It chooses the first that yields
+/// the right URL against every base. The written text is thereby proved, and never a guess; if none is right, the
+/// reference is refused.
 struct MPDReferenceChooser {
     /// The text of a reference.
     enum Choice: Equatable {

@@ -10,8 +10,8 @@ internal import XML
 /// are. If a segment carries the grant, relative references stay too, and the MPD gets a `BaseURL` with the grant if it has
 /// none. Rewriting the output again changes nothing.
 ///
-/// An MPD is kept until its end, because a `BaseURL` below decides what a reference above it means; the memory is bounded by
-/// ``ManifestLimits/size``. Nothing is written before ``finish(to:)``.
+/// An MPD is held until its end, because a `BaseURL` below determines the meaning of a reference above it. The memory
+/// is bounded by ``ManifestLimits/size``. Nothing is written before ``finish(to:)``.
 ///
 /// Source: ISO/IEC 23009-1. Reads UTF-8 with or without a byte order mark; refuses document types, other entities than the
 /// predefined and numeric ones, and MPD patches.
@@ -22,7 +22,7 @@ public struct MPDRewriter: ManifestRewriting, ~Copyable {
     /// Creates a rewriter of one MPD.
     public init(rules: ManifestRules) { self.rules = rules }
 
-    /// Keeps the next bytes of the MPD.
+    /// Stores the next bytes of the MPD.
     ///
     /// - Throws: ``ManifestFault`` with ``ManifestCode/tooLarge`` above ``ManifestLimits/size``.
     public mutating func append(_ bytes: Span<UInt8>, to output: inout [UInt8]) throws(ManifestFault) {

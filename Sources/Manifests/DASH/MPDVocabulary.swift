@@ -73,7 +73,7 @@ enum MPDName: Int, CaseIterable {
     )
 }
 
-/// The attributes of an MPD that are references, or say what a reference means.
+/// The attributes of an MPD that are references, or determine the meaning of a reference.
 enum MPDAttribute: Int, CaseIterable {
     case media, initialization, index, bitstreamSwitching, sourceURL
     case value, schemeIdUri, id, byteRange, queryTemplate, useMPDUrlQuery, href

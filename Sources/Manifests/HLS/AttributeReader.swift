@@ -20,7 +20,7 @@ struct AttributeReader {
 
     private var position: Int
 
-    /// Creates a reader of the list that begins at `place`.
+    /// Creates a reader of the list that begins at this index.
     init(at position: Int) { self.position = position }
 
     /// Returns the next attribute; `nil` at the end of the line.

@@ -51,7 +51,7 @@ extension HLSRewriter {
         to output: inout [UInt8]
     ) throws(ManifestFault) {
         guard let first = range.first(where: { !bytes[$0].isBlank }) else { return }
-        // Some players take it for a tag or a comment, others for a reference.
+        // Some players read it as a tag or a comment, others as a reference.
         guard first == range.lowerBound || bytes[first] != UInt8(ascii: "#") else {
             throw ManifestFault(.controlCharacter, line: lines)
         }
@@ -66,7 +66,7 @@ extension HLSRewriter {
         plain.learn(from: bytes, at: range, isWritten: copied == range.upperBound)
     }
 
-    /// Writes a reference that stands in `range`, with what was not copied before it, if it changes.
+    /// Writes a reference that stands in `range`, with the bytes before it that were not copied, if it changes.
     ///
     /// - Parameter tag: The tag that it is an attribute of; `nil` for a line.
     private mutating func write(

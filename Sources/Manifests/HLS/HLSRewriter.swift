@@ -13,14 +13,14 @@ internal import Encodings
 public struct HLSRewriter: ManifestRewriting {
     let rules: ManifestRules
     var writer: ReferenceWriter
-    /// The writer of references that players keep over reloads.
+    /// The writer of references that players retain over reloads.
     var lastingWriter: ReferenceWriter
     var plain: PlainReferences
     var variables: PlaylistVariables
     /// True once the playlist has the variable with the grant.
     var isGrantDefined = false
-    /// True if that variable is to be defined before the first segment: only then the playlist is known to be no multivariant one,
-    /// whose variables every playlist that it names may import.
+    /// True if that variable must be defined before the first segment. Only then the playlist is known not to be a
+    /// multivariant one. Every playlist that a multivariant one names may import its variables.
     var isDefinitionDue = false
     /// True if the playlist has a variable of its own by that name.
     var isNameTaken = false

@@ -5,13 +5,13 @@ internal import Encodings
 
 /// The references that carry the grant after one insertion, and need no more than a look at each of their bytes.
 ///
-/// Such a reference has no percent-encoding, no dot segment, no old grant and no variable, and is relative, or begins with an
-/// authority that was found protected before. Whatever else is left to ``ReferenceWriter``, with the same result.
+/// Such a reference has no percent-encoding, no dot segment, no old grant and no variable. It is relative, or begins
+/// with an authority that was found protected before. All others are left to ``ReferenceWriter``, with the same result.
 struct PlainReferences {
-    /// A place in a line, and what is inserted there.
+    /// A position in a line, and the insertion at it.
     struct Insertion {
         let position: Int
-        /// True for the grant and the folder of the playlist, false for the grant alone.
+        /// True for the grant and the folder of the playlist, false for only the grant.
         let isFolder: Bool
     }
 
@@ -90,7 +90,7 @@ struct PlainReferences {
 
     /// Returns true if a path, with or without a query, needs no change.
     private func isPlain(_ path: Span<UInt8>, isFolder: Bool) -> Bool {
-        // Without branches: most bytes are plain, and the others come at any place.
+        // Without branches: most bytes are plain, and the others occur at any position.
         var previous = isFolder ? Class.slash : 0
         var (seen, pairs): (UInt8, UInt8) = (0, 0)
         for position in path.indices {

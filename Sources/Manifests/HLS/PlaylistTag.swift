@@ -3,7 +3,7 @@
 
 internal import Encodings
 
-/// The kinds of tags, by what their attributes refer to.
+/// The kinds of tags, by the targets of their attributes.
 ///
 /// Source: RFC 8216 §4.3 and its second edition (draft-pantos-hls-rfc8216bis) §4.4.
 enum PlaylistTag {
@@ -75,7 +75,7 @@ enum PlaylistTag {
         }
     }
 
-    /// True if players keep the reference over reloads of a live playlist, or compare it with that of another one.
+    /// True if players retain the reference over reloads of a live playlist, or compare it with that of another one.
     ///
     /// | reference | why |
     /// | --- | --- |

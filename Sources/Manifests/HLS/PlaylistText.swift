@@ -5,8 +5,8 @@ internal import Encodings
 
 /// The characters of a playlist, checked as they arrive.
 ///
-/// Source: RFC 8216 §4.1, which demands UTF-8 without control characters. Whatever a reader could take for the end of a line
-/// is refused: the rest of a comment would be a reference to it.
+/// Source: RFC 8216 §4.1, which demands UTF-8 without control characters. Each character that a reader could accept as
+/// the end of a line is refused: the rest of a comment would be a reference to it.
 struct PlaylistText {
     /// A fault, and its position in the checked bytes.
     struct Fault: Error {

@@ -12,7 +12,7 @@ struct PlaylistVariables {
         case known([UInt8])
         /// Imported, or a parameter that the URL of the playlist does not have.
         case unknown
-        /// The grant by which the player asked for the playlist, or what only the player's URL has.
+        /// The grant with which the player requested the playlist, or a value that only the player's URL has.
         case grant
         /// A grant that a rewriter has written.
         case formerGrant([UInt8])
@@ -23,7 +23,7 @@ struct PlaylistVariables {
         var text: [UInt8] = []
         /// The number of variables that stayed because their values are unknown.
         var open = 0
-        /// True if a variable is the grant by which the player asked for the playlist.
+        /// True if a variable is the grant with which the player requested the playlist.
         var hasGrant = false
 
         /// True if a variable stayed.
@@ -188,7 +188,7 @@ struct PlaylistVariables {
     /// The value of a variable that the playlist gives itself.
     private mutating func given(_ text: Span<UInt8>, line: Int) throws(ManifestFault) -> Value {
         guard let expansion = try expand(text, line: line) else { return .known([UInt8](text)) }
-        // Under another name, nothing would keep it from other hosts.
+        // Under another name, it could be sent to other hosts.
         guard !expansion.hasGrant else { throw ManifestFault(.grantToOtherHost, line: line) }
         return expansion.isOpen ? .unknown : .known(expansion.text)
     }

@@ -61,7 +61,7 @@ enum GrantParameter {
 
     /// Appends a query without the parameters `name`. Returns false if nothing is left.
     ///
-    /// - Parameter onlyGrants: True to keep those whose value is no grant.
+    /// - Parameter onlyGrants: True to retain those whose value is no grant.
     static func appendOthers(
         than name: String,
         of query: Span<UInt8>,
@@ -129,7 +129,7 @@ extension Span<UInt8> {
         let end = firstIndex(of: UInt8(ascii: "="), from: 0) ?? count
         let key = extracting(..<end)
         guard key.hasEncodedPrefix(name) else { return false }
-        // A prefix alone is another name.
+        // A prefix without a grant is another name.
         return key.decodedCount == name.utf8.count
     }
 

@@ -3,7 +3,7 @@
 
 internal import Encodings
 
-/// The beginning of the paths of players' URLs that a proxy in front takes off, such as `/watch`. What is behind it is the path of
+/// The beginning of the paths of players' URLs that a proxy in front removes, such as `/watch`. The rest is the path of
 /// the origin.
 package struct PublicPath: Hashable, Sendable {
     /// The path without its last slash; empty for none.
@@ -14,7 +14,7 @@ package struct PublicPath: Hashable, Sendable {
 
     private init(empty: Void) { text = "" }
 
-    /// Reads a path; `nil` if servers or players could take it for another, or if it could be a grant.
+    /// Reads a path; `nil` if servers or players could read it as another, or if it could be a grant.
     ///
     /// - Parameter text: `/`, or segments of unreserved characters, each behind a slash, and perhaps a last slash: 1 to 1,024 bytes.
     package init?(_ text: String) {

@@ -27,7 +27,7 @@ package struct ReferenceBase: Hashable, Sendable {
         self.root = root
     }
 
-    /// Parses the URL of a manifest; `nil` if it is not one that all readers take for the same.
+    /// Parses the URL of a manifest; `nil` if two readers could understand it differently.
     package init?(url: String, _ mode: ManifestRules.Mode) {
         guard 1...ManifestRules.maximumURLSize ~= url.utf8.count else { return nil }
         let bytes = url.utf8.span
@@ -82,14 +82,14 @@ package struct ReferenceBase: Hashable, Sendable {
         return base
     }
 
-    /// The same URL as players read it, who know of no root.
+    /// The same URL as players read it, without knowledge of a root.
     var asRead: ReferenceBase {
         var base = self
         base.root = []
         return base
     }
 
-    /// Returns the base with what is known of its protection.
+    /// Returns the base with the known facts about its protection.
     func protected(by hosts: Set<ProtectedHost>, for player: ReferenceBase) -> ReferenceBase {
         var base = self
         base.isProtected =

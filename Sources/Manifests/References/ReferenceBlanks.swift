@@ -25,7 +25,7 @@ extension Span<UInt8> {
         return encoded
     }
 
-    /// True if there is a blank before what may be the colon of a scheme.
+    /// True if there is a blank before a possible colon of a scheme.
     private var hasBlankInScheme: Bool {
         var isBlank = false
         for index in indices {

@@ -4,7 +4,7 @@
 internal import Encodings
 
 extension ReferenceParts {
-    /// Refuses what servers or players read in different ways behind the host.
+    /// Refuses parts behind the host that servers or players read in different ways.
     ///
     /// - Parameter isTemplate: True if `$Name$` is an identifier and `$$` a dollar sign (ISO/IEC 23009-1 §5.3.9.4.4).
     func check(_ bytes: Span<UInt8>, isTemplate: Bool) throws(ReferenceFault) {

@@ -6,8 +6,9 @@ internal import RequestTargets
 
 /// The parts of a reference, as ranges of its bytes.
 ///
-/// Source: RFC 3986 §4 and appendix B. Browsers read some references otherwise (WHATWG URL): they drop tabs and line ends,
-/// take `\` for `/`, and find a host after any number of slashes. A reference whose host the two do not agree on is a fault.
+/// Source: RFC 3986 §4 and appendix B. Browsers read some references otherwise (WHATWG URL): they drop tabs and line
+/// ends, read `\` as `/`, and find a host after any number of slashes. A reference with a different host in both
+/// readings is a fault.
 struct ReferenceParts {
     /// The kind of a reference.
     enum Form: Hashable {

@@ -22,8 +22,9 @@ package struct ReferenceWriter: Sendable {
         package init(rawValue: UInt8) { self.rawValue = rawValue }
         /// The text is a template with identifiers such as `$Number%05d$` (ISO/IEC 23009-1 §5.3.9.4.4).
         package static let template = Traits(rawValue: 1)
-        /// The text has variables, `{$name}`, whose values are unknown. The grant is written before those of the query, and a
-        /// relative reference with one in its path as an absolute path, so that no value can change the host.
+        /// The text has variables, `{$name}`, whose values are unknown. The grant is written before those of the query.
+        /// A relative reference with one in its path is written as an absolute path, so that no value can change the
+        /// host.
         package static let unresolved = Traits(rawValue: 2)
         /// The text is resolved against the player's URL, which may be another one than that of the manifest.
         package static let forPlayer = Traits(rawValue: 4)
@@ -37,11 +38,11 @@ package struct ReferenceWriter: Sendable {
     /// The authority that was looked at last: manifests repeat a few.
     private var last: (scheme: RequestURI.Scheme, authority: [UInt8], isProtected: Bool)?
 
-    /// A text in the place of the grant.
+    /// A text in the position of the grant.
     package enum Text: Sendable {
         /// The grant of references that the next reload names again.
         case grant
-        /// The grant of references that players keep over reloads.
+        /// The grant of references that players retain over reloads.
         case lasting
         /// The variable that has the grant, ``PlaylistVariables/own``.
         case variable
@@ -241,7 +242,7 @@ package struct ReferenceWriter: Sendable {
     /// Writes a reference up to its query, resolved, so that a player with another URL than the manifest's requests the same.
     ///
     /// - Parameters:
-    ///   - prefix: The beginning of segments that are left out; `nil` to keep them all.
+    ///   - prefix: The beginning of segments that are left out; `nil` to retain them all.
     ///   - hasGrant: True to write a segment with the grant, behind the public path.
     private func writePath(
         _ reference: Span<UInt8>,
@@ -278,14 +279,14 @@ extension ReferenceParts {
         form == .path && path.isEmpty && query == nil ? base.query : nil
     }
 
-    /// Appends that query with its question mark, if there is one.
+    /// Appends that query with its leading `?`, if there is one.
     func appendInheritedQuery(of base: ReferenceBase, to output: inout [UInt8]) {
         guard let query = inheritedQuery(of: base) else { return }
         output.append(UInt8(ascii: "?"))
         output += query
     }
 
-    /// True if a player with another URL would take the reference to another site or path.
+    /// True if a player with another URL would resolve the reference to another site or path.
     fileprivate func needsSite(of base: ReferenceBase, for player: ReferenceBase) -> Bool {
         switch form {
         case .path: true

@@ -11,7 +11,7 @@ struct ResolvedPath {
     ///
     /// - Parameters:
     ///   - folder: A path that begins and ends in `/`; ignored if `path` begins with one.
-    ///   - prefix: The beginning of a segment with a grant; `nil` to keep them all.
+    ///   - prefix: The beginning of a segment with a grant; `nil` to retain them all.
     static func append(
         _ path: Span<UInt8>,
         in folder: Span<UInt8>,
@@ -32,7 +32,8 @@ struct ResolvedPath {
         if output.count == floor { output.append(UInt8(ascii: "/")) }
     }
 
-    /// Removes the segments that carry a grant from the end of `output`. What an encoded one means depends on the server.
+    /// Removes the segments that carry a grant from the end of `output`. The meaning of an encoded one depends on the
+    /// server.
     private static func removeGrants(
         with prefix: String,
         after floor: Int,

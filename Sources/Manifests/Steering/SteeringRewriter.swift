@@ -5,8 +5,9 @@ internal import Encodings
 
 /// A rewriter of a steering manifest, by which a server moves players from one pathway to another.
 ///
-/// Rewrites `RELOAD-URI`, and of each clone of a pathway the URIs of its variants and renditions. The host of a clone takes the place
-/// of that of URIs with a grant, so a clone on a host that is not protected is refused. All other bytes stay as they are.
+/// Rewrites `RELOAD-URI`, and of each clone of a pathway the URIs of its variants and renditions. The host of a clone
+/// replaces that of URIs with a grant, so a clone on a host that is not protected is refused. All other bytes stay as
+/// they are.
 ///
 /// Source: draft-pantos-content-steering §4 and §5, ETSI TS 103 998 for DASH.
 public struct SteeringRewriter: ManifestRewriting {
@@ -25,7 +26,7 @@ public struct SteeringRewriter: ManifestRewriting {
         writer = ReferenceWriter(rules, writing: .lasting)
     }
 
-    /// Keeps the next bytes of the manifest.
+    /// Stores the next bytes of the manifest.
     ///
     /// - Throws: ``ManifestFault`` with ``ManifestCode/tooLarge`` above ``ManifestLimits/size``.
     public mutating func append(_ bytes: Span<UInt8>, to output: inout [UInt8]) throws(ManifestFault) {
@@ -105,7 +106,7 @@ public struct SteeringRewriter: ManifestRewriting {
         }
     }
 
-    /// True if the host in place of that of the player's URL is a protected one.
+    /// True if the host that replaces that of the player's URL is a protected one.
     private func isProtected(_ host: String) -> Bool {
         let scheme = rules.requested.scheme
         return ProtectedHost.contains(rules.hosts, scheme: scheme, authority: host.utf8.span, own: scheme) ?? false

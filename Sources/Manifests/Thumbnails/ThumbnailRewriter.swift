@@ -19,7 +19,7 @@ public struct ThumbnailRewriter: ManifestRewriting {
         writer = ReferenceWriter(rules, writing: .lasting)
     }
 
-    /// Keeps the next bytes of the file.
+    /// Stores the next bytes of the file.
     ///
     /// - Throws: ``ManifestFault`` with ``ManifestCode/tooLarge`` above ``ManifestLimits/size``.
     public mutating func append(_ bytes: Span<UInt8>, to output: inout [UInt8]) throws(ManifestFault) {
@@ -68,7 +68,7 @@ public struct ThumbnailRewriter: ManifestRewriting {
 }
 
 extension Span<UInt8> {
-    /// True for a reference to a part of an image, with blanks at its ends alone: others are the text of a subtitle.
+    /// True for a reference to a part of an image, with only blanks at its ends: others are the text of a subtitle.
     fileprivate var isThumbnail: Bool {
         var (start, end) = (0, count)
         while start < end, self[start].isBlank { start += 1 }

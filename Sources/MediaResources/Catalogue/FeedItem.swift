@@ -23,7 +23,7 @@ public struct CatalogueEntry: Hashable, Sendable {
     public let streamPaths: [String]
     /// The resource that a token must cover.
     public let resource: MediaResource
-    /// The restrictions on showing the item, as written in the feed.
+    /// The restrictions on the playback of the item, as written in the feed.
     public let restrictions: [MediaRestriction]
     /// The line of the item's start tag, from 1.
     public let line: Int
@@ -32,7 +32,7 @@ public struct CatalogueEntry: Hashable, Sendable {
     public var ratings: [Rating] { resource.ratings }
 }
 
-/// A `<media:restriction>`: a rule that allows or denies the showing of an item.
+/// A `<media:restriction>`: a rule that allows or denies the playback of an item.
 ///
 /// Source: Media RSS 1.5.1, `<media:restriction>`.
 public struct MediaRestriction: Hashable, Sendable {

@@ -6,7 +6,7 @@ internal import XML
 
 /// A reader of a programmer's Media RSS feed, for making a catalogue.
 ///
-/// Takes the feed in pieces and reports an item for every `<item>`, in constant memory whatever the size of the feed.
+/// Reads the feed in pieces and reports an item for every `<item>`, in constant memory for any size of the feed.
 /// Reads RSS 2.0 in any encoding that libxml2 supports, and skips elements of other namespaces.
 ///
 /// ```swift
@@ -52,8 +52,8 @@ public struct FeedReader: ~Copyable, Sendable {
 
     /// Reads the next bytes of the feed.
     ///
-    /// Bytes are parsed in blocks of 64 KiB, counted from the start of the feed: libxml2 misses some faults at the end of its
-    /// input, such as a `]]>` in text, and the result must not depend on where chunks end.
+    /// Bytes are parsed in blocks of 64 KiB, counted from the start of the feed. libxml2 misses some faults at the end
+    /// of its input, such as a `]]>` in text. The result must not depend on where chunks end.
     ///
     /// - Parameters:
     ///   - chunk: The next bytes, in any number.

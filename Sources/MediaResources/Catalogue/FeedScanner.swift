@@ -22,7 +22,7 @@ struct FeedScanner: Sendable {
     /// The elements that have names of Media RSS in other namespaces, such as `rating in urn:other`.
     private(set) var foreignElements: Set<String> = []
 
-    /// The most names of foreign elements that are kept.
+    /// The most names of foreign elements that are stored.
     private static let mostForeignElements = 20
 
     /// The depths of the elements of RSS.
@@ -140,7 +140,7 @@ struct FeedScanner: Sendable {
         foreignElements.insert("\(events.string(event.name)) in \(namespace)")
     }
 
-    /// Takes the media whose attributes have all been read.
+    /// Adds the media element after all its attributes were read.
     private mutating func endAttributes() {
         guard case .media(let media) = element else { return }
         if media.isStream { item?.addStream(media.url) }

@@ -3,7 +3,7 @@
 
 internal import Encodings
 
-/// The attributes of a `media:content` or `enclosure` that tell what is at its URL.
+/// The attributes of a `media:content` or `enclosure` that describe the content at its URL.
 ///
 /// Source: Media RSS 1.5.1, `<media:content>`; RFC 6838 for types.
 struct MediaKind: Equatable, Sendable {
@@ -14,7 +14,7 @@ struct MediaKind: Equatable, Sendable {
     /// The media type, such as `video/mp4`; empty if the feed has none.
     var type = ""
 
-    /// True if a player plays what is at the URL: no image, document, subtitle or program.
+    /// True if a player plays the content at the URL: no image, document, subtitle or program.
     ///
     /// The medium and the type decide; without both the end of the path does.
     var isStream: Bool {

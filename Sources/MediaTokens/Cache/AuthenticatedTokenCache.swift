@@ -23,8 +23,9 @@ public final class AuthenticatedTokenCache: Sendable {
     /// Creates an empty cache.
     ///
     /// - Parameters:
-    ///   - capacity: The largest number of authentic tokens of each thread that verifies; at least 8. Each takes its size and about
-    ///     300 bytes. Of more than four threads, or more than the machine has processors, several share this number.
+    ///   - capacity: The largest number of authentic tokens of each thread that verifies; at least 8. Each uses its
+    ///     size and about 300 bytes. Of more than four threads, or more than the machine has processors, several share
+    ///     this number.
     ///   - forgedCapacity: The largest number of tokens with bad signatures of each such thread; at least 8.
     ///   - forgedLifetime: The time for which a bad signature is cached, in whole milliseconds; at most a day.
     public init(capacity: Int = 4096, forgedCapacity: Int = 1024, forgedLifetime: Duration = .seconds(5)) {

@@ -7,13 +7,13 @@ internal import Platform
 
 /// The resources of tokens, read from their texts.
 ///
-/// An issuer spells the same resources in the same way in all its tokens, so fragments that were read before are kept by all their
-/// bytes. Only what a text says is kept, which depends on nothing else; whether that covers a wanted resource is decided anew on
-/// every call.
+/// An issuer spells the same resources in the same way in all its tokens, so fragments are cached by all their bytes.
+/// Only the content of the text is cached, which depends on nothing else. The comparison with a wanted resource is done
+/// again on every call.
 enum GrantedResources {
     private static let fragments = TokenTable(capacity: 1024)
 
-    /// The largest fragment that is kept, in bytes. Real ones have a quarter of that.
+    /// The largest fragment that is cached, in bytes. Real ones have a quarter of that.
     static let maximumSize = 1024
 
     private final class Known: Sendable {

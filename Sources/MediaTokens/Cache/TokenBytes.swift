@@ -5,7 +5,7 @@ internal import Platform
 
 /// Hashing of token bytes.
 enum TokenBytes {
-    /// Returns a hash that selects a place in the table. A collision costs only a comparison, so the hash need not be
+    /// Returns a hash that selects a slot in the table. A collision costs only a comparison, so the hash need not be
     /// cryptographic: two lanes that multiply two words with each other and fold, 32 bytes at a time. Both factors contain secrets
     /// that come from the seed, so no sender can choose a factor of zero.
     static func hash(_ bytes: Span<UInt8>, seed: UInt64) -> UInt64 {
@@ -16,7 +16,7 @@ enum TokenBytes {
             let (first, second) = (fold(a &+ one), fold(b &+ other))
             var rest: UInt64 = 0
             if bytes.count >= 32 {
-                // The last step takes the last 32 bytes, some of them again.
+                // The last step processes the last 32 bytes, some of them again.
                 let last = bytes.count &- 32
                 let step = { (pointer: UnsafeRawPointer) in
                     unsafe a = fold(a ^ word(pointer), with: first ^ word(pointer + 8))

@@ -38,7 +38,8 @@ final class TokenEntry: ManagedBuffer<TokenEntry.Facts, UInt8> {
         return entry
     }
 
-    // The facts are read by their address: to read `header` takes a check of exclusive access, which the lock makes needless.
+    // The facts are read by their address. Reading `header` costs a check of exclusive access, which the lock makes
+    // needless.
 
     /// True if the value was stored under `generation`, and its period contains `now`.
     func isGood(_ generation: UInt64, at now: Timestamp) -> Bool {

@@ -6,10 +6,10 @@ internal import Synchronization
 
 /// A bounded, thread-safe table from token bytes to objects with a validity period.
 ///
-/// Set-associative, like a processor's cache: the hash of a token selects a shard and two sets of eight places in it. A
-/// new entry goes into the set with more free places, and replaces the least recently used entry of both if they are full. With
-/// one set, every eighth of 10,000 viewers would have no place in a table for 16,384, as others fill it. There is no list to
-/// maintain and no rehashing, and every operation takes a bounded time.
+/// Set-associative, like a processor's cache: the hash of a token selects a shard and two sets of eight slots in it. A
+/// new entry goes into the set with more free slots, and replaces the least recently used entry of both if they are
+/// full. With one set, every eighth of 10,000 viewers would have no slot in a table for 16,384, as others fill it.
+/// There is no list to maintain and no rehashing, and the time of every operation is bounded.
 ///
 /// Each thread has shards of its own, up to ``maximumThreads``: it finds only what it has stored. Threads that find the same value
 /// would otherwise wait for each other's counts of its references, and two would do less than one. A token that several threads see
@@ -64,13 +64,13 @@ package final class TokenTable: Sendable {
         package var count = 0
     }
 
-    /// The places that a token may have.
+    /// The possible slots of a token.
     private struct CandidateSets {
         let first: Range<Int>
         let second: Range<Int>
     }
 
-    /// A place of the table: the hash beside the entry, since a look-up reads both.
+    /// A slot of the table: the hash beside the entry, since a look-up reads both.
     private struct Slot {
         var hash: UInt64 = 0
         var entry: TokenEntry?
@@ -84,7 +84,7 @@ package final class TokenTable: Sendable {
 
         mutating func allocate(_ count: Int) { slots = Array(repeating: Slot(), count: count) }
 
-        /// Returns the place of a token among the places of its hash; `nil` if it is not there.
+        /// Returns the slot of a token among the slots of its hash; `nil` if it is not there.
         func index(of token: Span<UInt8>, hash: UInt64, in sets: CandidateSets) -> Int? {
             index(of: token, hash: hash, in: sets.first) ?? index(of: token, hash: hash, in: sets.second)
         }
@@ -96,7 +96,8 @@ package final class TokenTable: Sendable {
             return nil
         }
 
-        /// Returns the place for a new token: a free one in the set that has more of them, or the least recently used one.
+        /// Returns the slot for a new token: a free one in the set that has more of them, or the least recently used
+        /// one.
         func freeIndex(_ sets: CandidateSets) -> Int {
             let (first, second) = (freeIndices(sets.first), freeIndices(sets.second))
             if let free = first.count < second.count ? second.first : first.first { return free }
@@ -163,7 +164,7 @@ package final class TokenTable: Sendable {
         }
     }
 
-    /// Stores `value` for `token`, in place of the token's entry or of the least recently used entry of its full sets.
+    /// Stores `value` for `token`, instead of the token's entry or of the least recently used entry of its full sets.
     package func insert(_ token: Span<UInt8>, value: any Value, generation: UInt64, life: ClosedRange<Timestamp>) {
         let hash = TokenBytes.hash(token, seed: seed)
         let sets = sets(hash)
@@ -216,7 +217,7 @@ package final class TokenTable: Sendable {
         CandidateSets(first: set(hash), second: set((hash &* 0xD6E8_FEB8_6659_FD93) >> 24))
     }
 
-    /// Returns the places of the set that the lower half of a hash selects.
+    /// Returns the slots of the set that the lower half of a hash selects.
     private func set(_ hash: UInt64) -> Range<Int> {
         let set = Int(((hash & 0xFFFF_FFFF) * UInt64(setsPerShard)) >> 32)
         return set * Self.ways..<(set + 1) * Self.ways

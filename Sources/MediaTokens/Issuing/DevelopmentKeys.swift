@@ -18,7 +18,7 @@ public struct DevelopmentKeys: Sendable {
     /// The period for which the certificates are valid: 398 days.
     public static let validity = Duration.seconds(398 * 86_400)
 
-    /// Creates new keys. Takes a large part of a second, and several seconds for large keys.
+    /// Creates new keys. Needs a large part of a second, and several seconds for large keys.
     ///
     /// - Parameters:
     ///   - bits: The size of both RSA keys, from 1024 to 8192. Verifiers accept fewer than 2048 only by a named opt-in.

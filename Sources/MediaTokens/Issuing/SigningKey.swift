@@ -7,7 +7,7 @@ internal import Platform
 
 /// A private RSA key that signs media tokens.
 ///
-/// Neither its description nor its reflection shows any part of the key.
+/// Neither its description nor its reflection contains any part of the key.
 public struct SigningKey: Sendable {
     let key: RSAPrivateKey
 
@@ -68,8 +68,8 @@ public struct SigningKey: Sendable {
 }
 
 extension SigningKey: CustomStringConvertible, CustomReflectable {
-    /// A placeholder that shows no part of the key.
+    /// A placeholder without any part of the key.
     public var description: String { "<private key>" }
-    /// A mirror without children, so that reflection shows no part of the key.
+    /// A `Mirror` without children, so that reflection contains no part of the key.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -10,7 +10,7 @@ internal import Encodings
 /// BASE64URL(header) . BASE64URL(payload) . BASE64URL(signature)
 /// ```
 ///
-/// The header states the type ``type``, so that no other JWT by the same key is a media token (RFC 8725 §3.11), and the
+/// The header has the type ``type``, so that no other JWT by the same key is a media token (RFC 8725 §3.11), and the
 /// algorithm, which must be that of a trusted key. Keys in the header (`jwk`, `jku`, `x5c`, `x5u`) are ignored, and so
 /// is `kid`: the trust store decides. Source: RFC 7515 §3.1, §7.1.
 struct JWSEnvelope {

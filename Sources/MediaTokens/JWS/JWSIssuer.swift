@@ -8,7 +8,7 @@ internal import XML
 
 /// An issuer of media tokens in JWS compact form, for entitlement services of one's own, for tests and for staging.
 ///
-/// A verifier takes such tokens only if its trust names the key for them (``MediaTokenForm/jws``).
+/// A verifier accepts such tokens only if its trust names the key for them (``MediaTokenForm/jws``).
 public struct JWSIssuer: Sendable {
     private let maker: SignatureMaker
     private let header: String

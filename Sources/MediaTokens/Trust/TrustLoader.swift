@@ -167,7 +167,7 @@ package struct TrustLoader {
 
     /// Returns the period in which the certificate, its chain and the source are valid.
     ///
-    /// A key outside of it is loaded, because it must not keep the others from use, and each verification looks at the time.
+    /// A key outside of it is loaded, because it must not block the others, and each verification checks the time.
     private func validity(
         of certificate: Certificate,
         chain: [Certificate],

@@ -7,7 +7,7 @@ internal import Platform
 /// An immutable set of trusted keys. A change of keys needs a new store.
 ///
 /// A token does not name the key that signed it, and several keys are trusted at a time during a key rotation. A store
-/// keeps the prepared OpenSSL contexts of its keys, so create it once and share it.
+/// holds the prepared OpenSSL contexts of its keys, so create it once and share it.
 public final class TrustStore: Sendable {
     /// The trusted keys, in the order of their sources.
     public var keys: [TrustedKey] { loaded.map(\.key) }

@@ -41,7 +41,7 @@ public struct TrustedKey: Hashable, Sendable {
             ? "is not valid before \(validity.lowerBound)" : "is not valid after \(validity.upperBound)"
     }
 
-    /// The validity of a key that may never be used: the first instant that a policy can state.
+    /// The validity of a key that may never be used: the first instant that a policy can have.
     static let never = Timestamp(millisecondsSince1970: -(1 << 53))...Timestamp(millisecondsSince1970: -(1 << 53))
 }
 

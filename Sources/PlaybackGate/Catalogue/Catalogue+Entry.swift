@@ -31,7 +31,7 @@ extension Catalogue {
             private let profiles: [GrantProfile]
             /// ``methods`` as a bit set.
             let permitted: UInt16
-            /// The tag of the protection, once it was made or if it is known without the key.
+            /// The tag of the protection; `nil` until it is made, unless it is known without the key.
             private let tag = AtomicLazyReference<MadeTag>()
 
             /// A tag, and the key that made it.
@@ -146,7 +146,8 @@ extension Catalogue {
             )
         }
 
-        /// Creates an entry like another one, with other grants, or with the tag of its protection, for who has no subject key.
+        /// Creates an entry like another one, with other grants, or with the tag of its protection, for use without the
+        /// subject key.
         package init(_ other: Entry, grants: GrantTerms?, tag: ProtectionTag?) {
             let own = other.facts
             facts = Facts(
@@ -220,10 +221,10 @@ extension Catalogue {
             public var scope: String?
             /// The path of the manifest, percent-encoded, for the URL that a backend receives; `nil` if it is not known.
             public var manifest: String?
-            /// The parameters of the manifest's URL beside those of a grant, without `?`; empty for none.
+            /// The parameters of the manifest's URL besides those of a grant, without `?`; empty for none.
             public var query: String
-            /// True if the entry is for files, not for what lies beside them in their folder: grants that others check open the file
-            /// that is played, and no other.
+            /// True if the entry is for files, and not for other files in their folder. Grants that others check then
+            /// open only the played file.
             public var isOfFiles = false
 
             /// Creates terms.
@@ -264,7 +265,7 @@ extension Catalogue {
             /// No token is accepted, because feeds contradict each other.
             case ambiguous
 
-            /// The resource that a token must be good for; `nil` if the entry names none.
+            /// The resource that a token must be valid for; `nil` if the entry names none.
             public var resource: MediaResource? {
                 if case .resource(let resource, _) = self { resource } else { nil }
             }
@@ -290,7 +291,7 @@ extension Catalogue {
             return mine.fixedLength == its.fixedLength ? nil : mine.fixedLength > its.fixedLength
         }
 
-        /// Returns the entry that takes precedence: this one or `other`.
+        /// Returns the entry that has precedence: this one or `other`.
         func stronger(than other: Entry?) -> Entry {
             guard let other else { return self }
             return isLonger(than: other) ?? (other.protection == .none) ? self : other

@@ -4,7 +4,7 @@
 internal import Encodings
 public import MediaResources
 
-/// A map from media ids and stream paths to the resource that a token must be good for.
+/// A map from media ids and stream paths to the resource that a token must be valid for.
 ///
 /// The required resource always comes from the catalogue, never from the request. Media that is not in the catalogue is
 /// protected and cannot be played.
@@ -26,11 +26,11 @@ public struct Catalogue: Sendable {
     /// Returns the entry of a media id, compared byte for byte.
     public func entry(media id: String) -> Entry? { media[ByteKey(id)] }
 
-    /// True if any entry names hosts: a path alone then does not determine its entry.
+    /// True if any entry names hosts: a path without a host then does not determine its entry.
     public var hasHosts: Bool { !pathsOfHosts.isEmpty }
 
-    /// Returns the entry of a path. If several patterns cover it, the one with the most bytes that are no wildcards wins. Of
-    /// two equally long patterns, the one that names the host wins, otherwise the one that protects.
+    /// Returns the entry of a path. If several patterns cover it, the one with the most literal bytes wins. Of two
+    /// equally long patterns, the one that names the host wins, otherwise the one that protects.
     ///
     /// - Parameters:
     ///   - path: The path in canonical form.
@@ -85,8 +85,8 @@ public struct Catalogue: Sendable {
         return entry.map { .entry($0) } ?? .unknown
     }
 
-    /// True if an entry is that of a path with an encoded slash, whether the origin decodes slashes before it splits the path or not: if both
-    /// readings have it, or if its author has written the slash.
+    /// True if an entry is valid for a path with an encoded slash. Either both readings have the entry, with slashes
+    /// decoded before or after the path is split, or its author has written the slash.
     private func isMeant(_ entry: Entry?, by path: MediaPath, host: Substring?) -> Bool {
         if let key = entry?.key, key.text.hasBytes(of: "\(URIPath.encodedSlash)") { return true }
         return entry == self.entry(path: MediaPath(splitting: path), host: host)
@@ -105,7 +105,7 @@ public struct Catalogue: Sendable {
         return host.flatMap { pathsOfHosts[ByteKey($0)] }?.isUniform(folder) ?? true
     }
 
-    /// All entries in any order. An entry that names several hosts is there once for each.
+    /// All entries in any order. An entry that names several hosts is listed once for each.
     package var unorderedEntries: [Entry] {
         pathsOfHosts.values.reduce(into: Array(media.values) + paths.entries) { $0 += $1.entries }
     }
@@ -203,7 +203,7 @@ extension Catalogue {
 
 /// The paths that a feed item protects.
 public enum FeedPathScope: String, Sendable, CaseIterable {
-    /// No paths: the media id alone.
+    /// No paths: only the media id.
     case none
     /// The paths of its streams.
     case file

@@ -6,8 +6,8 @@ internal import MediaResources
 
 /// A stream path in canonical form: percent-decoded once, without empty and dot segments.
 ///
-/// An encoded slash stays `%2F`, as a part of its segment (RFC 3986 §2.2). The catalogue refuses a path that is another entry's to a server
-/// that decodes slashes first, unless the entry's pattern has `%2F` too.
+/// An encoded slash stays `%2F`, as a part of its segment (RFC 3986 §2.2). A server that decodes slashes first may read
+/// the path as another entry's. The catalogue refuses such a path, unless the entry's pattern has `%2F` too.
 ///
 /// A path that an origin may interpret differently from the gate is rejected. Otherwise the rules of an unprotected file
 /// could give access to a protected one.
@@ -72,7 +72,8 @@ public struct MediaPath: Hashable, Sendable {
         hasEncodedSlash = URIPath.splitAtEncodedSlashes(resolved.span) != nil
     }
 
-    /// Creates the path as a server has it that decodes slashes before it splits a path; the same if there is no encoded one.
+    /// Creates the path as read by a server that decodes slashes before it splits a path; the same path without an
+    /// encoded slash.
     init(splitting path: MediaPath) {
         let split = URIPath.splitAtEncodedSlashes(path.characters.utf8.span)
         characters = split.map { String(decoding: $0, as: UTF8.self)[...] } ?? path.characters
@@ -87,7 +88,8 @@ public struct MediaPath: Hashable, Sendable {
         case asIs
     }
 
-    /// Returns the length of the path, up to its query, if it is canonical and in plain characters; `nil` if it may not be.
+    /// Returns the length of the path, up to its query, if it is certainly canonical and in plain characters; otherwise
+    /// `nil`.
     private static func plainLength(_ bytes: Span<UInt8>) -> Int? {
         var previous: UInt8 = 0
         for index in bytes.indices {
@@ -127,9 +129,10 @@ public enum MediaPathError: String, Error, Sendable, CaseIterable {
     case badEncoding = "path_bad_encoding"
     /// The path is double-encoded.
     case encodedTwice = "path_encoded_twice"
-    /// A slash that is percent-encoded, beside an empty or dot segment, or where a server that decodes it serves another entry's file.
+    /// A percent-encoded slash, either beside an empty or dot segment, or in a path that a decoding server reads as
+    /// another entry's.
     case encodedSlash = "path_encoded_slash"
-    /// A `?` or `#` that is percent-encoded: some servers decode it before they look for the end of the path.
+    /// A percent-encoded `?` or `#`: some servers decode it before they look for the end of the path.
     case encodedDelimiter = "path_encoded_delimiter"
     /// A backslash, encoded or not.
     case backslash = "path_backslash"

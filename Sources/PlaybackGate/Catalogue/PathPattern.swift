@@ -102,7 +102,7 @@ public struct PathPattern: Hashable, Sendable {
         }
     }
 
-    /// Tracks all states of the glob at once, so the time is bounded by path length times steps.
+    /// Follows all steps of the glob at once. The time is bounded by path length times steps.
     private static func matches(_ path: Substring.UTF8View, steps: [Step]) -> Bool {
         var automaton = Automaton(steps)
         for byte in path {
@@ -175,7 +175,8 @@ public struct PathPattern: Hashable, Sendable {
                 switch steps[index] {
                 case .byte(let wanted): if byte == wanted { next[index + 1] = true }
                 case .anyCharacter:
-                    // The first byte of a UTF-8 character takes the step; its continuation bytes belong to the same step.
+                    // The first byte of a UTF-8 character performs the step; its continuation bytes belong to the same
+                    // step.
                     if byte & 0xC0 != 0x80, byte != UInt8(ascii: "/") { next[index + 1] = true }
                 case .anyWithinSegment: if byte != UInt8(ascii: "/") { next[index] = true }
                 case .anything: next[index] = true
@@ -202,7 +203,7 @@ public struct PathPattern: Hashable, Sendable {
 extension PathPattern.Step {
     fileprivate var isStar: Bool { self == .anyWithinSegment || self == .anything }
 
-    /// True if one byte may take both steps.
+    /// True if both steps can match the same byte.
     fileprivate func meets(_ other: Self) -> Bool {
         switch (self, other) {
         case (.byte(let one), .byte(let two)): one == two
@@ -213,7 +214,7 @@ extension PathPattern.Step {
         }
     }
 
-    /// The places in a glob after a byte that takes this step and one of another glob.
+    /// The indices in a glob after a byte that matches this step and one of another glob.
     fileprivate func indices(after index: Int, _ other: Self) -> [Int] {
         if isStar { return [index] }
         // A character may have more bytes.

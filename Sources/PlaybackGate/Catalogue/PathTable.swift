@@ -4,7 +4,7 @@
 /// The entries of paths, looked up by path: exact paths, folders and globs.
 struct PathTable: Sendable {
     private var paths = PrefixTable<Catalogue.Entry>()
-    /// The folders, by name without the trailing slash: the folder itself and the paths in it find the same entry.
+    /// The folders, by name without the trailing slash. The folder itself and the paths in it have the same entry.
     private var folders = PrefixTable<Folder>()
     private var hasGlobs = false
     /// The folders, without the trailing slash, of the paths above and of the folders above.
@@ -39,7 +39,7 @@ struct PathTable: Sendable {
         return strongest(for: path, among: longest.map { others + [$0] } ?? [], itself: itself)
     }
 
-    /// Returns the entry that takes precedence.
+    /// Returns the entry that has precedence.
     ///
     /// - Parameters:
     ///   - places: The folders that the path is in, the shortest first.
@@ -71,7 +71,7 @@ struct PathTable: Sendable {
         }
     }
 
-    /// Inserts `entry` if its place is free or `mayReplace` is true for the present entry. Returns the present entry.
+    /// Inserts `entry` if its slot is free or `mayReplace` is true for the present entry. Returns the present entry.
     mutating func replace(
         _ entry: Catalogue.Entry,
         at pattern: PathPattern,

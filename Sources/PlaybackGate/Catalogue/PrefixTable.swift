@@ -3,15 +3,16 @@
 
 internal import Encodings
 
-/// Values by byte strings, found by a hash that grows with its text: one pass over a path gives the hashes of all folders that it is in.
+/// Values by byte strings, found by a hash that grows with its text. One pass over a path gives the hashes of all its
+/// folders.
 ///
-/// A dictionary hashes each folder of a path from its start, which was a fourth of a cached decision. The keys are those of the catalogue,
-/// so whoever asks cannot make them collide; a path of many segments costs no more than its length.
+/// A dictionary hashes each folder of a path from its start, which was a fourth of a cached decision. The keys are
+/// those of the catalogue, so a client cannot make them collide. A path of many segments costs no more than its length.
 struct PrefixTable<Value: Sendable>: Sendable {
     private var members: [Member] = []
     /// The keys, one after the other.
     private var keys: [UInt8] = []
-    /// Places of members by hash, a power of two of them, at least half of which are free.
+    /// Slots of members by hash. Their number is a power of two, and at least half of them are free.
     private var slots: [Slot] = []
 
     private struct Member {
@@ -22,7 +23,7 @@ struct PrefixTable<Value: Sendable>: Sendable {
 
     private struct Slot {
         var hash: UInt64 = 0
-        /// The place among the members; negative for a free slot.
+        /// The index among the members; negative for a free slot.
         var index = -1
     }
 
@@ -31,7 +32,7 @@ struct PrefixTable<Value: Sendable>: Sendable {
     /// The values, in the order in which they were inserted.
     var values: some Collection<Value> { members.lazy.map(\.value) }
 
-    /// Returns the place of a text, for ``subscript(_:)-(Int)``; `nil` if the table does not have it.
+    /// Returns the index of a text, for ``subscript(_:)-(Int)``; `nil` if the table does not have it.
     ///
     /// - Parameter hash: The hash of the text.
     func index(of text: Span<UInt8>, _ hash: PrefixHash) -> Int? {
@@ -48,7 +49,7 @@ struct PrefixTable<Value: Sendable>: Sendable {
         }
     }
 
-    /// The value at a place.
+    /// The value at an index.
     subscript(index: Int) -> Value { members[index].value }
 
     /// The value of a text.
@@ -84,7 +85,7 @@ struct PrefixTable<Value: Sendable>: Sendable {
     }
 }
 
-/// The hash of a byte string, which takes one byte after the other.
+/// The hash of a byte string, computed byte by byte.
 ///
 /// Source: FNV-1a, 64 bits.
 struct PrefixHash {

@@ -5,8 +5,8 @@ internal import Encodings
 
 /// Tells to which entries the paths of a scope belong.
 ///
-/// A vendor's token or a signed URI is checked without a catalogue: it opens all of its scope, whatever the entries say. So a
-/// scope must have no path of another resource or requestor.
+/// A vendor's token or a signed URI is checked without a catalogue: it opens all of its scope, regardless of the
+/// entries. A scope must therefore have no path of another resource or requestor.
 package struct ScopeSurvey: Sendable {
     private let catalogue: Catalogue
     private var common = Table()
@@ -38,8 +38,8 @@ package struct ScopeSurvey: Sendable {
         for host in tables.keys { tables[host]?.sort() }
     }
 
-    /// Returns an entry of another resource or requestor to which a path belongs that a grant of `entry` by a profile would open; `nil`
-    /// if there is none.
+    /// Returns an entry of another resource or requestor with a path that a grant of `entry` by a profile would open.
+    /// `nil` if there is none.
     ///
     /// - Parameters:
     ///   - entry: The entry, whose grants are of `profile`.
@@ -51,7 +51,7 @@ package struct ScopeSurvey: Sendable {
         return nil
     }
 
-    /// The hosts at which the grants of a profile are good.
+    /// The hosts at which the grants of a profile are valid.
     private func hosts(_ profile: GrantProfile) -> [String] {
         if let host = profile.rules.host.flatMap({ HostName($0[...])?.text }) { return [String(host)] }
         // Without a host in them, they are good wherever their key is.
@@ -105,7 +105,7 @@ package struct ScopeSurvey: Sendable {
         return found.protection == entry.protection || found.key.text != entry.key.text
     }
 
-    /// Returns the entry to which the files of a folder belong that nobody names: that of the nearest folder around them.
+    /// Returns the entry of the files of a folder that no pattern names: that of the nearest folder around them.
     private func around(_ folder: [UInt8], at host: String) -> Catalogue.Entry? {
         var end = folder.count
         while end > 0 {
@@ -181,8 +181,8 @@ extension ScopeSurvey.Table {
     /// Returns a stranger that has a path in a folder.
     ///
     /// - Parameters:
-    ///   - around: The entry of the folder's other files. It hides what is less specific.
-    ///   - decides: Tells whether an entry decides about its own path.
+    ///   - around: The entry of the folder's other files. It hides less specific entries.
+    ///   - decides: Returns true if an entry decides about its own path.
     func stranger(
         besides entry: Catalogue.Entry,
         under folder: [UInt8],
@@ -201,7 +201,8 @@ extension ScopeSurvey.Table {
 }
 
 extension Catalogue.Entry {
-    /// True if the grants of a profile would open all paths of a host, although the configuration does not say so: none is issued.
+    /// True if the grants of a profile would open all paths of a host, although the configuration does not permit it:
+    /// none is issued.
     package func opensEverything(_ profile: GrantProfile) -> Bool {
         let path: String? =
             switch key {
@@ -215,7 +216,7 @@ extension Catalogue.Entry {
         return scope(profile, path: path[...]) == nil
     }
 
-    /// True if no grant for `other` may open this entry. What feeds contradict each other about is warned of elsewhere.
+    /// True if no grant for `other` may open this entry. Contradictions between feeds are reported elsewhere.
     fileprivate func isStranger(to other: Catalogue.Entry) -> Bool {
         if case .resource = protection { protection != other.protection } else { false }
     }

@@ -5,12 +5,12 @@ internal import CommonAccessTokens
 internal import EdgeTokens
 internal import URISigning
 
-/// A grant with a good signature, in a format that the gate checks.
+/// A grant with a valid signature, in a format that the gate checks.
 enum AuthenticGrant: Sendable {
     case cat(CATGrant)
     case signedURI(URISigningGrant)
 
-    /// Creates a grant from an object that a cache keeps; `nil` if it is none.
+    /// Creates a grant from a cached object; `nil` if the object is not a grant.
     init?(_ object: AnyObject?) {
         if let grant = object as? CATGrant {
             self = .cat(grant)
@@ -36,7 +36,7 @@ enum AuthenticGrant: Sendable {
         }
     }
 
-    /// The paths that the grant opens, percent-encoded: a folder that ends in `/`, or a file; `nil` if they are neither.
+    /// The paths that the grant opens, percent-encoded: a folder that ends in `/`, or a file; `nil` for other scopes.
     var scope: String? {
         switch self {
         case .cat(let grant): grant.pathPrefix ?? grant.exactPath

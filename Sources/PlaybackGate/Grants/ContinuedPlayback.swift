@@ -8,18 +8,19 @@ internal import Encodings
 internal import Keys
 package import Platform
 
-/// The playback of an allowed request, and the grants for what the player requests next.
+/// The playback of an allowed request, and the grants for the player's next requests.
 ///
-/// The references of a rewritten manifest carry them. Each is a copy of the grant by which the request was allowed, so that it
-/// opens no more than that one, and never outlives its session. Copies of one grant with one end are one token (with an
-/// HMAC key): a player that compares the URLs of two reloads finds the same key and the same initialization section.
+/// The references of a rewritten manifest carry them. Each is a copy of the grant by which the request was allowed. It
+/// therefore opens no more than that grant, and never outlives its session. With an HMAC key, copies of one grant with
+/// one end are identical. A player that compares the URLs of two reloads then finds the same key and the same
+/// initialization section.
 package struct ContinuedPlayback: Sendable {
     /// The grant by which the request was allowed, or that was issued for it.
     package let token: String
     /// The profile of the grant.
     package let profile: GrantProfile
     fileprivate let grant: CATGrant
-    /// The issuer of copies; `nil` for a grant of another installation, which is carried on as it is.
+    /// The issuer of copies; `nil` for a grant of another installation, which is passed on unchanged.
     private let signer: CATIssuer?
 
     init(token: String, grant: CATGrant, profile: GrantProfile, signer: CATIssuer?) {
@@ -32,28 +33,30 @@ package struct ContinuedPlayback: Sendable {
     /// The id of the session, if the grant has one.
     package var session: SessionID? { grant.sessionID }
 
-    /// The end of the session, if the grant states one.
+    /// The end of the session, if the grant has one.
     fileprivate var sessionEnd: Timestamp? { grant.sessionEnd }
 
-    /// True if the grant is as good as the session is long, or no such copy of it can be made.
+    /// True if the grant is valid until the session ends, or no such copy of it can be made.
     package var lastsForSession: Bool {
         guard signer != nil, let end = grant.sessionEnd, let expires = grant.expires else { return true }
         return end <= expires
     }
 
-    /// Returns a grant that is good to the end of the session: for playlists that are requested again and again by one URL.
+    /// Returns a grant that is valid until the end of the session: for playlists that are requested repeatedly by one
+    /// URL.
     ///
-    /// It is the request's own grant if that is as good: a variant then names the others as the multivariant playlist does.
+    /// It is the request's own grant if that is valid as long. A variant then names the others as the multivariant
+    /// playlist does.
     package func tokenForSession() -> String {
         guard let end = grant.sessionEnd, !lastsForSession else { return token }
         return copy(until: end, issued: grant.issued ?? end)
     }
 
-    /// The end of a grant that is issued at `now` for `life`: in steps of a quarter of the profile's life, and never past the
-    /// session's end; the end of the present grant if it cannot be copied.
+    /// The end of a grant that is issued at `now` for `life`, in steps of a quarter of the profile's life. It is never
+    /// past the session's end. If the present grant cannot be copied, its own end.
     ///
-    /// - Parameter life: The time for which the grant is needed; `nil` for the life of the profile, of which up to a step is
-    ///   left out, so that no grant lives longer than its profile says.
+    /// - Parameter life: The time for which the grant is needed; `nil` for the life of the profile, less up to a step.
+    ///   No grant then lives longer than its profile allows.
     package func end(after life: Duration?, at now: Timestamp) -> Timestamp {
         guard signer != nil, let end = grant.sessionEnd else { return grant.expires ?? now }
         let step = max(1000, profile.rules.life.milliseconds / 4 / 1000 * 1000)
@@ -62,12 +65,12 @@ package struct ContinuedPlayback: Sendable {
         return min(Timestamp(millisecondsSince1970: sum / step * step), end)
     }
 
-    /// Returns a grant that is good to `end`, as ``end(after:at:)`` has it for the life of the profile.
+    /// Returns a grant that is valid until `end`, which is a result of ``end(after:at:)`` for the life of the profile.
     package func token(until end: Timestamp) -> String {
         copy(until: end, issued: end.advanced(byMilliseconds: -profile.rules.life.milliseconds))
     }
 
-    /// Returns a grant that is good to `end`, later than the profile's life. It says so by its time of issue: see
+    /// Returns a grant that is valid until `end`, later than the profile's life. Its time of issue marks it: see
     /// ``PlaybackTerms/outliveSlot(_:)``.
     package func tokenForFilm(until end: Timestamp) -> String { copy(until: end, issued: grant.issued ?? end) }
 
@@ -81,8 +84,9 @@ package struct ContinuedPlayback: Sendable {
 }
 
 extension Decision {
-    /// True if the request was allowed, and what the player requests next needs a grant: a manifest without one must not
-    /// be the answer. Nothing does that is unprotected, in shadow mode, without a profile, or a probe, which starts nothing.
+    /// True if the request was allowed, and the player's next requests need a grant. A manifest without a grant must
+    /// then not be the answer. No grant is needed for unprotected media, in shadow mode, without a profile, or for a
+    /// probe, which starts no playback.
     package var needsGrant: Bool {
         guard case .allow(let allowance) = self, let entry = subject.entry, entry.grants != nil, !entry.isShadow else {
             return false
@@ -95,10 +99,10 @@ extension Decision {
 }
 
 extension Gate {
-    /// Returns the playback of an allowed request; `nil` if no grant came with it and none was issued.
+    /// Returns the playback of an allowed request; `nil` if the request had no grant and none was issued.
     ///
     /// - Parameters:
-    ///   - shown: The grants that the request showed.
+    ///   - shown: The grants that the request presented.
     ///   - name: The name of the preferred profile among those of the entry; `nil` for the first.
     package func continuedPlayback(
         after decision: Decision,
@@ -111,7 +115,7 @@ extension Gate {
         else { return nil }
         switch access {
         case .issued(let issued):
-            // References carry Common Access Tokens alone.
+            // References carry only Common Access Tokens.
             let tokens = issued.filter { $0.profile.format == .cat }
             guard let first = tokens.first(where: { $0.profile.name == name }) ?? tokens.first,
                 case .authentic(.cat(let grant)) = grants.authenticate(first.token.utf8.span, at: now)
@@ -129,8 +133,8 @@ extension Gate {
         }
     }
 
-    /// Returns true if a grant that a request showed is authentic, of the same session as the playback, and as good as the
-    /// session is long.
+    /// Returns true if a grant of a request is authentic, of the same session as the playback, and valid until the
+    /// session ends.
     package func lasts(_ token: Substring, for playback: ContinuedPlayback, at now: Timestamp) -> Bool {
         guard let session = playback.session, let end = playback.sessionEnd,
             case .authentic(.cat(let grant)) = grants?.authenticate(token.utf8.span, at: now)
@@ -149,7 +153,7 @@ extension Gate {
 }
 
 extension PresentedGrants {
-    /// Returns the text of an accepted grant, as the request showed it.
+    /// Returns the text of an accepted grant, as the request presented it.
     fileprivate func text(of grant: CATGrant, _ grants: GrantService, at now: Timestamp) -> String? {
         for index in 0..<count {
             guard case .authentic(.cat(let other)) = grants.authenticate(self[index].utf8.span, at: now),

@@ -7,23 +7,23 @@ internal import RequestTargets
 internal import URISigning
 package import VendorTokens
 
-/// The wish for a grant of a session, whatever its format.
+/// The order of a grant for a session, in any format.
 struct GrantOrder {
     let profile: GrantProfile
     let session: PlaybackSession
-    /// The tag of what the grant is given for; `nil` for a grant that no gate of this installation accepts.
+    /// The tag of the resource of the grant; `nil` for a grant that no gate of this installation accepts.
     let protection: ProtectionTag?
     /// The paths that the grant opens, ending in `/` and percent-encoded.
     let scope: String
     /// The path of the manifest, percent-encoded, if it is known.
     let manifest: String?
-    /// The parameters of the manifest's URL beside those of the grant, without `?`; empty for none.
+    /// The parameters of the manifest's URL besides those of the grant, without `?`; empty for none.
     var query = ""
     /// The player, for profiles that bind grants to it.
     let player: PlaybackRequest.Player?
     let now: Timestamp
 
-    /// The query of the manifest's URL with its question mark; empty for none.
+    /// The query of the manifest's URL with its leading `?`; empty for none.
     var urlEnd: String { query.isEmpty ? "" : "?\(query)" }
 
     /// The expiry: the end of the life, or of the session if that is earlier.
@@ -33,7 +33,7 @@ struct GrantOrder {
 }
 
 extension FormatIssuer {
-    /// Issues a grant; `nil` if the format cannot say what is asked for, such as a path with one of its delimiters.
+    /// Issues a grant; `nil` if the format cannot express the order, such as a path with one of its delimiters.
     func issue(_ order: GrantOrder) -> IssuedGrant? {
         switch self {
         case .uriSigning(_, let encryption):
@@ -87,8 +87,8 @@ extension FormatIssuer {
 }
 
 extension FormatIssuer {
-    /// Returns why a vendor's format has no grants for an entry, such as one without files for a file; `nil` if it has some, or if
-    /// the paths depend on the request.
+    /// Returns why a vendor's format has no grants for an entry: for example, the entry is a file and the format has
+    /// only folders. `nil` if it has some, or if the paths depend on the request.
     package func fault(
         signing entry: Catalogue.Entry,
         by profile: GrantProfile,
@@ -119,7 +119,7 @@ extension FormatIssuer {
 }
 
 extension SigningRequest {
-    /// Creates a wish for the paths of a grant, without a session and a client.
+    /// Creates a request for the paths of a grant, without a session and a client.
     fileprivate init(
         _ rules: GrantProfile.Rules,
         scope: String,

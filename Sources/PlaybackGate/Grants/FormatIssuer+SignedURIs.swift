@@ -8,7 +8,7 @@ internal import RequestTargets
 internal import URISigning
 
 extension FormatIssuer {
-    /// Issues a signed URI; `nil` if the profile asks for what the order does not have, such as the player's address.
+    /// Issues a signed URI; `nil` if the profile needs a fact that the order lacks, such as the player's address.
     static func issue(_ order: GrantOrder, by issuer: URISigningIssuer, encryption: EncryptionKey?) -> IssuedGrant? {
         let rules = order.profile.rules
         guard let container = order.container else { return nil }
@@ -38,7 +38,7 @@ extension FormatIssuer {
 }
 
 extension GrantOrder {
-    /// The URIs that a signed URI opens: the scope, or the manifest's URL alone; `nil` if that is not known.
+    /// The URIs that a signed URI opens: the scope, or only the manifest's URL; `nil` if that is not known.
     fileprivate var container: URISigningClaims.Container? {
         let rules = profile.rules
         let scheme: RequestURI.Scheme = rules.isSecure ? .https : .http
@@ -107,7 +107,7 @@ extension IssuedGrant {
 }
 
 extension PackageAttribute {
-    /// Returns a path with a package as a parameter of the last folder of `scope`, which relative references keep.
+    /// Returns a path with a package as a parameter of the last folder of `scope`. Relative references retain it.
     fileprivate func inScope(_ package: String, of path: Substring, below scope: String) -> String {
         guard scope != "/", path.utf8.starts(with: scope.utf8) else { return inPath(package, of: path) }
         let folder = path.utf8.prefix(scope.utf8.count - 1)

@@ -16,18 +16,18 @@ extension Gate {
     /// The result of looking at the grants of a request.
     enum GrantExamination {
         case decided(Examination)
-        /// No grant allows the request; a media token may. The outcome is that of the signed URIs; `nil` without any. The fact is one
-        /// that a restriction needs and that is not known; `nil` if the refusal is because of something else.
+        /// No grant allows the request; a media token may. The outcome is that of the signed URIs; `nil` without any.
+        /// The fact is unknown and needed by a restriction; `nil` for another reason of refusal.
         case refused(DenyCode, Decision.SignedURIOutcome?, UnknownFact? = nil)
     }
 
-    /// A request that a grant allows once the store has recorded what the grant demands.
+    /// A request that a grant allows after the store has recorded the uses that the grant demands.
     struct GrantUse: Sendable {
         let accepted: GrantService.Acceptance
         let subject: Decision.Subject
         /// The path of the request, percent-encoded in normal form.
         let path: Substring
-        /// True if the grant is due to be renewed, and the answer may hand the new one to the player.
+        /// True if the grant is due for renewal, and the answer may deliver the new one to the player.
         let isRenewing: Bool
         /// The slot without which the request is refused.
         let slot: SlotDemand
@@ -81,7 +81,7 @@ extension Gate {
         return .decided(.grant(use))
     }
 
-    /// Asks the store for what a grant demands, and decides.
+    /// Calls the store for the obligations of a grant, and decides.
     func complete(_ use: GrantUse, at now: Timestamp) async -> Decision {
         let obligations = use.accepted.obligations
         let slot = await acquireSlot(use.slot, at: now)
@@ -126,7 +126,7 @@ extension Gate {
 
     /// Allows a playback, and issues its grants.
     ///
-    /// - Parameter playbackID: The id that names the playback; `nil` if the token has one only.
+    /// - Parameter playbackID: The id of the playback; `nil` if the token has only one playback.
     func allowance(
         _ reason: Decision.Allowance.Reason,
         subject: consuming Decision.Subject,
@@ -157,7 +157,7 @@ extension Gate {
 
     // MARK: Backends
 
-    /// Exchanges a grant as ``GrantService/exchange(_:of:_:for:player:allowsUnknown:at:)`` does, and prolongs the slot of its
+    /// Exchanges a grant as ``GrantService/exchange(_:of:target:for:player:allowsUnknown:at:)`` does, and prolongs the slot of its
     /// playback. It takes no second one: both grants are of one session.
     ///
     /// - Returns: A refusal by `stream_limit_reached` if the playback has lost its slot to others.
@@ -182,8 +182,8 @@ extension Gate {
         return await prolonged(outcome, protection: entry.tag(by: grants.subjectKey), at: now)
     }
 
-    /// Renews a live grant of this installation in its window, for players that cannot see response headers, and prolongs the
-    /// slot of its playback.
+    /// Renews a live grant of this installation in its window, and prolongs the slot of its playback. It serves players
+    /// that cannot see response headers.
     ///
     /// - Parameters:
     ///   - token: The grant as the player has it. It must be of a playback of the catalogue.
@@ -204,7 +204,7 @@ extension Gate {
         return await prolonged(outcome, protection: protection, at: now)
     }
 
-    /// Inserts what may be used once. Returns true if the store has recorded the first use.
+    /// Inserts an identifier that may be used once. Returns true if the store has recorded the first use.
     func insert(_ use: GrantObligations.Use, at now: Timestamp) async -> Bool {
         let answer = await ask { [grantStore] () -> GrantUseOutcome? in
             try? await grantStore?.insert(use.key, until: use.until, at: now)
@@ -214,7 +214,7 @@ extension Gate {
 }
 
 extension PresentedGrants {
-    /// True if an answer can hand over a renewed grant in the way that the grant demands.
+    /// True if an answer can deliver a renewed grant in the way that the grant demands.
     fileprivate func canReplace(_ accepted: GrantService.Acceptance) -> Bool {
         guard case .signedURI(let grant) = accepted.grant, grant.renewal?.transport == .query else { return true }
         return isRedirectable(accepted.index)
@@ -222,7 +222,7 @@ extension PresentedGrants {
 }
 
 extension PlaybackRequest.Method {
-    /// True if an answer to a request of this method may hand a renewed grant to the player.
+    /// True if an answer to a request of this method may deliver a renewed grant to the player.
     package var isRenewing: Bool { self == .get || self == .head }
 }
 

@@ -21,7 +21,7 @@ extension Gate {
         public let target: Substring
         /// The entry of the request, from the catalogue.
         public let entry: Catalogue.Entry
-        /// The profile of the other network, one of the entry's: its key signs, and the URL has its host.
+        /// The profile of the other network, one of the entry's. Its key signs the token, and the URL has its host.
         public let profile: GrantProfile
 
         /// Creates a request.
@@ -38,21 +38,22 @@ extension Gate {
 
     /// The outcome of a redirection.
     public enum RedirectionOutcome: Sendable {
-        /// The URL at the other network, with the new token in its query, and the time from which on the token is expired.
+        /// The URL at the other network, with the new token in its query, and the token's expiry.
         case redirected(url: String, token: String, expires: Timestamp?)
         /// The signed URI of the request is refused.
         case refused(GrantRefusal)
         /// The state of revocations is not known.
         case unknown
-        /// The other network's token cannot be issued: its profile has no host or no key that signs now, or the redirect would
-        /// lead from https to http.
+        /// The other network's token cannot be issued. Its profile has no host or no key that signs now, or the
+        /// redirect would lead from https to http.
         case notIssued(URISigningIssueError)
     }
 
-    /// Redirects a request: judges its signed URI, uses it up if it is good for one use, and issues the one for the other network.
+    /// Redirects a request: checks its signed URI, and issues a signed URI for the other network. A signed URI for one
+    /// use is consumed.
     ///
-    /// Subject, times, identity, address and renewal of the token are copied. It opens what the request's token opens, at the other
-    /// host: the same folder if it opens a folder, otherwise the requested URL alone.
+    /// Subject, times, identity, address and renewal of the token are copied. The new URI opens the same scope at the
+    /// other host: the same folder, or only the requested URL.
     public func redirect(
         _ redirection: Redirection,
         by grants: GrantService,

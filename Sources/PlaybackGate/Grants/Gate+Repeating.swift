@@ -29,7 +29,7 @@ extension Gate {
         return revocationCache.revision == revision && revocationCache.isRecent(at: instant)
     }
 
-    /// Records that a decision is given again, to a request that differs from an earlier one in nothing that it depends on.
+    /// Records that a decision is repeated for a request with all the facts of an earlier one that it depends on.
     ///
     /// - Parameter start: The time of receipt by the clock of latencies.
     package func observe(

@@ -15,18 +15,18 @@ extension Gate {
     enum SlotDemand: Sendable {
         /// The viewer may have any number of playbacks.
         case none
-        /// The playback takes a slot, or prolongs the one that it has.
+        /// The playback acquires a slot, or prolongs its own.
         case slot(StreamLease, trust: Int64)
         /// The playback has a slot until a time, at the least.
         case held(until: Timestamp)
-        /// The playback may not go on: it was ended, or it cannot be told which slot it has.
+        /// The playback may not continue: it was ended, or its slot cannot be determined.
         case refused(DenyCode)
 
         /// The refusal without a store; `nil` if there is none.
         var refusal: DenyCode? { if case .refused(let code) = self { code } else { nil } }
 
-        /// Returns the slot for as long as a start takes. What follows prolongs it, or leaves it to its end: to free it could take it
-        /// from another request of the same playback, which was quicker.
+        /// Returns the demand with a slot for the duration of a start only. Later steps prolong the slot or let it
+        /// expire. Freeing it could remove the slot of a faster request of the same playback.
         func whileStarting(_ deadline: Duration, at now: Timestamp) -> SlotDemand {
             guard case .slot(let lease, let trust) = self else { return self }
             let end = min(lease.expires, now.advanced(byMilliseconds: deadline.milliseconds + 1000))
@@ -40,7 +40,7 @@ extension Gate {
         var needsNoStore: Bool { if case .slot = self { false } else { true } }
     }
 
-    /// The outcome of taking a slot.
+    /// The outcome of acquiring a slot.
     enum SlotOutcome: Sendable {
         /// The playback has a slot, until a time at the least; `nil` if it needs none.
         case has(until: Timestamp?)
@@ -68,9 +68,9 @@ extension Gate {
         return terms.streamLimit == nil ? nil : terms
     }
 
-    /// Returns the slot of a playback that a media token starts, or goes on by.
+    /// Returns the slot of a playback that a media token starts or continues.
     ///
-    /// - Parameter playbackID: The id that names the playback; `nil` if the token has one only.
+    /// - Parameter playbackID: The id of the playback; `nil` if the token has only one playback.
     func slot(
         of entry: Catalogue.Entry,
         _ token: MediaToken,
@@ -93,7 +93,7 @@ extension Gate {
     /// Returns the slot of the playback that a grant belongs to. A grant of another installation has none, as its playback was
     /// not started here.
     ///
-    /// - Parameter isProlonged: True to ask the store also if the slot is known to be held.
+    /// - Parameter isProlonged: True to call the store also if the slot is known to be held.
     func slot(
         of entry: Catalogue.Entry,
         _ grant: AuthenticGrant,
@@ -124,7 +124,7 @@ extension Gate {
         return .slot(lease, trust: terms.slotTrust)
     }
 
-    /// Takes or prolongs a slot.
+    /// Acquires or prolongs a slot.
     func acquireSlot(_ demand: SlotDemand, at now: Timestamp) async -> SlotOutcome {
         let (lease, trust): (StreamLease, Int64)
         switch demand {
@@ -147,7 +147,7 @@ extension Gate {
         }
     }
 
-    /// Takes or prolongs the slot of a grant that a backend works with.
+    /// Acquires or prolongs the slot of a grant that a backend uses.
     func hold(_ demand: SlotDemand, at now: Timestamp) async -> GrantService.LiveOutcome {
         switch await acquireSlot(demand, at: now).refusal(allowsUnknown: rules.allowsUnknownUse) {
         case nil: .good
@@ -165,14 +165,15 @@ extension Gate {
         return answer ?? nil
     }
 
-    /// Ends a playback session: frees its slot, and revokes its grants, so that what takes the slot does not play beside them.
+    /// Ends a playback session: frees its slot and revokes its grants. The next playback in the slot is then the only
+    /// one.
     ///
     /// At a gate without limits nothing happens: a revocation ends a playback there.
     ///
     /// - Returns: True if the session had a slot; `nil` if the store did not answer.
     public func end(_ session: SessionID, at now: Timestamp) async -> Bool? {
         guard playbacks.hasLimits else { return await freeSlot(of: session, at: now) }
-        // First: what was freed and not revoked would play beside what takes the slot.
+        // The revocation comes first: a freed but unrevoked playback would play beside the next one in the slot.
         let end = now.advanced(byMilliseconds: Revocation.longestSession.milliseconds)
         let revocation = Revocation(.playback(session), expires: end)
         do throws(ReplayStoreError) { try await revoke(revocation, at: now) } catch { return nil }
@@ -201,7 +202,7 @@ extension Gate {
         return await hold(slot, at: now)
     }
 
-    /// Returns the outcome of a backend's request, or a refusal if its playback has no slot any more and gets none.
+    /// Returns the outcome of a backend's request; a refusal if its playback has lost its slot and gets no other.
     func prolonged(
         _ outcome: GrantService.BackendOutcome,
         protection: ProtectionTag?,
@@ -216,8 +217,8 @@ extension Gate {
     }
 }
 
-/// The slots that a gate knows to be held, so that requests by grants that outlive slots do not ask the store each time. The
-/// store decides about all others: a slot that is not here may be held nevertheless.
+/// The slots that a gate knows to be held, so that requests by grants that outlive slots do not call the store each
+/// time. The store decides about all others: a slot that is not listed here may still be held.
 final class KnownSlots: Sendable {
     private let shards: [Shard]
 
@@ -230,7 +231,7 @@ final class KnownSlots: Sendable {
 
     init() { shards = (0..<16).map { _ in Shard() } }
 
-    /// Returns the time until which a session is known to have its slot; `nil` if that is over or not known.
+    /// Returns the time until which a session is known to have its slot; `nil` if that is past or not known.
     func end(of session: SessionID, at now: Timestamp) -> Timestamp? {
         shard(session).ends.withLock { ends in ends[session].flatMap { now < $0 ? $0 : nil } }
     }

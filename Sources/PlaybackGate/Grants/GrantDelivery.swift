@@ -4,7 +4,7 @@
 internal import Encodings
 package import Platform
 
-/// The texts by which an answer to an edge hands a new grant to a player, as the profile of the grant has it.
+/// The texts by which an answer to an edge delivers a new grant to a player, by the profile of the grant.
 package struct GrantDelivery: Sendable {
     /// The token: base64url, with full stops.
     package let token: String
@@ -38,7 +38,7 @@ package struct GrantDelivery: Sendable {
 }
 
 extension GrantedAccess {
-    /// The grant that an edge hands to the player: of those that the gate checks, a Common Access Token first.
+    /// The grant that an edge delivers to the player: of those that the gate checks, a Common Access Token first.
     package var delivered: IssuedGrant? {
         issued.first { $0.profile.format == .cat } ?? issued.first { $0.profile.format == .uriSigning }
     }

@@ -20,9 +20,9 @@ extension GrantProfile {
         public enum Address: String, Hashable, Sendable, CaseIterable {
             /// No part.
             case none
-            /// The network: 24 bits of IPv4, 56 of IPv6. More would tell everybody who has the grant who the viewer is.
+            /// The network: 24 bits of IPv4, 56 of IPv6. More bits would identify the viewer to anyone with the grant.
             case prefix
-            /// The whole address, for signed URIs alone, which encrypt it.
+            /// The whole address, only for signed URIs, which encrypt it.
             case exact
         }
 
@@ -53,7 +53,7 @@ struct BoundClaims {
 }
 
 extension GrantProfile.Binding {
-    /// Returns the refusal of a player about whom a fact is not known: `grant_context_missing`, with the fact.
+    /// Returns the refusal of a player with an unknown fact: `grant_context_missing`, with the fact.
     func missingFact(of player: PlaybackRequest.Player?) -> GrantRefusal? {
         if address != .none, player?.address == nil {
             return GrantRefusal(.contextMissing, detail: .fact(.clientAddress, for: .networks))

@@ -21,7 +21,7 @@ extension GrantProfile {
             case hash
         }
 
-        /// A subject. None of them names a viewer to whoever has no key of this installation.
+        /// A subject. Without a key of this installation, none of them identifies a viewer.
         public enum Subject: String, Hashable, Sendable, CaseIterable {
             /// No subject.
             case none

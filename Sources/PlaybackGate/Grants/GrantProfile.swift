@@ -12,8 +12,8 @@ public final class GrantProfile: Sendable {
     public let name: String
     /// The issuer (`iss`) of the grants. Entries with the profile accept grants of this issuer only.
     public let issuer: String
-    /// The ids of the signing keys, of which the one that began to sign last signs; none for a profile by which grants of
-    /// others are accepted, and none is issued.
+    /// The ids of the signing keys. The key that began to sign last is used. Empty for a profile that only accepts
+    /// grants of others.
     public let keyIDs: [String]
     /// The format of the grants.
     public let format: GrantFormat
@@ -21,7 +21,7 @@ public final class GrantProfile: Sendable {
     public let rules: Rules
     package let keys: [KeyID]
 
-    /// The attributes of a cookie beside its path and age.
+    /// The attributes of a cookie besides its path and age.
     let cookieAttributes: [String]
     /// The rule for the host in the grants.
     let hostRule: CATClaims.URIRule?
@@ -80,24 +80,25 @@ public final class GrantProfile: Sendable {
         public var scope = Scope.folder
         /// The facts about the player to which a grant is bound.
         public var binding = Binding()
-        /// The host that a grant is good for; `nil` for any.
+        /// The host that a grant is valid for; `nil` for any.
         public var host: String?
-        /// The scheme of the URLs that players use; `https` unless they are not on TLS, as in a demonstration.
+        /// The scheme of the URLs that players use; `https` unless they are without TLS, as in a demonstration.
         public var isSecure = true
         /// The ways in which a grant is handed to a backend.
         public var deliveries: Set<Delivery> = [.cookie]
         /// The cookie.
         public var cookie = Cookie()
-        /// True if a grant carries what its revocation needs.
+        /// True if a grant carries the facts that its revocation needs.
         public var isRevocable = true
         /// The maximum number of concurrent playbacks of a viewer, from 1 to 64; `nil` for any number.
         public var streamLimit: Int?
         /// The rules of signed URIs, for profiles of that format.
         public var signing = SignedURIs()
-        /// True if edges without this catalogue check the grants too, as a content delivery network does: what their paths cover is
-        /// then all that counts. Vendors' tokens and signed URIs are always so.
+        /// True if edges without this catalogue check the grants too, as a content delivery network does. Only the
+        /// paths of a grant then define its scope. Always true for vendors' tokens and signed URIs.
         public var isCheckedByOthers = false
-        /// True to issue grants also for playbacks in shadow mode, and for those that started while the store did not answer.
+        /// True to issue grants also for playbacks in shadow mode, and for playbacks that were allowed without an
+        /// answer of the store.
         public var coversUnverified = false
 
         /// Creates the default rules.
@@ -119,7 +120,7 @@ public final class GrantProfile: Sendable {
             case cookie
             /// A response header field.
             case header
-            /// The query of a redirect, for signed URIs alone.
+            /// The query of a redirect, only for signed URIs.
             case query
         }
 
@@ -153,9 +154,9 @@ public final class GrantProfile: Sendable {
         public var name = "CTA-Common-Access-Token"
         /// The value of `SameSite`.
         public var sameSite = SameSite.none
-        /// True to keep a cookie for each site that embeds the player.
+        /// True to set a cookie for each site that embeds the player.
         public var isPartitioned = false
-        /// The domain; `nil` for the host alone.
+        /// The domain; `nil` for only the host.
         public var domain: String?
 
         /// The sites whose requests carry the cookie.

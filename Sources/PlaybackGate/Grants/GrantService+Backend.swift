@@ -14,11 +14,11 @@ extension GrantService {
     public enum BackendOutcome: Sendable {
         /// A new grant of the same session.
         case issued(IssuedGrant)
-        /// The grant is good, and too young to be renewed.
+        /// The grant is valid, and too young to be renewed.
         case notDue(any PlaybackGrant)
         /// The grant is refused.
         case refused(GrantRefusal)
-        /// The state of revocations is not known, so nobody can tell whether the grant is revoked.
+        /// The state of revocations is not known, so the grant may be revoked.
         case unknown
     }
 
@@ -29,7 +29,7 @@ extension GrantService {
     ///   - playbacks: The playbacks of the catalogue, of which the grant must be one.
     ///   - allowsUnknown: True to renew also if the state of revocations is not known: see ``Gate/Rules/allowsUnknownUse``.
     ///   - now: The time of receipt.
-    /// - Returns: The outcome, and the tag of what the grant was given for.
+    /// - Returns: The outcome, and the tag of the grant's resource.
     func renew(
         _ token: String,
         of playbacks: PlaybackIndex,
@@ -119,7 +119,8 @@ extension GrantService {
         case unknown
     }
 
-    /// Checks that a grant of this installation is authentic, within its time, not revoked, and given for what an entry protects.
+    /// Checks that a grant of this installation is authentic, within its time, not revoked, and issued for the resource
+    /// of an entry.
     func check(
         _ token: String,
         of entry: Catalogue.Entry,

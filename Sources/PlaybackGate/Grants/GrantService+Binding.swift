@@ -10,10 +10,10 @@ internal import URISigning
 // here: edge check, renewal, lease, exchange, redirect, manifests, and processes that check by themselves.
 
 extension GrantService {
-    /// Returns the refusal of a grant that was not given for what an entry protects; `nil` if it may open the entry.
+    /// Returns the refusal of a grant that was not issued for the resource of an entry; `nil` if it may open the entry.
     ///
-    /// The entry must have a profile of the grant's issuer and format. A grant of this installation must have the tag of the
-    /// entry's resource and requestor. Those of other issuers have none: their paths alone say what they open.
+    /// The entry must have a profile of the grant's issuer and format. A grant of this installation must have the tag
+    /// of the entry's resource and requestor. Grants of other issuers have no tag: only their paths define their scope.
     func mismatch(of grant: AuthenticGrant, at entry: Catalogue.Entry) -> GrantRefusal? {
         guard entry.hasProfile(of: grant.base.issuerName, format: grant.format) else {
             return GrantRefusal(.issuerRefused, detail: grant.detail(claim: .issuer, member: .issuer))
@@ -26,7 +26,7 @@ extension GrantService {
 }
 
 extension AuthenticGrant {
-    /// The tag of what the grant was given for; `nil` if it has none.
+    /// The tag of the grant's resource; `nil` if it has none.
     fileprivate var protection: ProtectionTag? {
         switch self {
         case .cat(let grant): grant.protection
@@ -44,10 +44,10 @@ extension AuthenticGrant {
 }
 
 extension Collection<GrantProfile> {
-    /// Returns the profile of a grant; `nil` if it is none of these.
+    /// Returns the profile of a grant; `nil` if none of these matches.
     ///
-    /// A grant of this installation names it: issuer and key may be those of several. Of a grant of another issuer, it is the
-    /// first one of its issuer and format, preferably one with its key.
+    /// A grant of this installation names its profile, because several profiles may share issuer and key. For a grant
+    /// of another issuer, it is the first profile of its issuer and format, preferably one with its key.
     func profile(of grant: AuthenticGrant) -> GrantProfile? {
         let issuer = grant.base.issuerName
         let name = grant.isOwn ? grant.base.profileName ?? "" : nil
@@ -59,7 +59,7 @@ extension Collection<GrantProfile> {
                 continue
             }
             if found == nil { found = profile }
-            // Of several, the one by whose key it was made: a network may have that key alone.
+            // Of several, the one by whose key it was made: a network may have only that key.
             guard count > 1 else { break }
             if let id = grant.base.key.id, profile.keys.contains(id) { return profile }
         }

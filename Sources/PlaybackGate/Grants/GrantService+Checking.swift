@@ -12,7 +12,7 @@ internal import URISigning
 extension GrantService {
     /// The result of checking the grants of a request.
     enum Finding {
-        /// A grant allows the request, once the store has recorded what the obligations demand.
+        /// A grant allows the request, after the store has recorded its obligations.
         case accepted(Acceptance)
         /// No grant allows the request. Of the signed URIs among them, the second refusal is that of the decisive one; `nil`
         /// without any.
@@ -25,7 +25,7 @@ extension GrantService {
     struct Acceptance: Sendable {
         let grant: AuthenticGrant
         let obligations: GrantObligations
-        /// The place among the grants that the request shows.
+        /// The index among the grants that the request presents.
         let index: Int
     }
 
@@ -59,7 +59,7 @@ extension GrantService {
         return .refused(refusal, signedURI: signedURI)
     }
 
-    /// True if a token is shown as a signed URI: no other format has full stops.
+    /// True if a token is presented as a signed URI: no other format has full stops.
     func isSignedURI(_ token: Span<UInt8>) -> Bool {
         signedURIs != nil && token.firstIndex(of: UInt8(ascii: "."), from: 0) != nil
     }
@@ -97,7 +97,7 @@ extension GrantService {
         case refused(GrantRefusal)
     }
 
-    /// Checks the signature of a grant, and asks for its key if the verifier does not have it.
+    /// Checks the signature of a grant, and requests its key if the verifier does not have it.
     private func authenticateUncached(_ token: Span<UInt8>, at now: Timestamp) -> Authentication {
         switch isSignedURI(token) ? checkSignedURI(token, at: now) : checkCAT(token, at: now) {
         case .authentic(let grant): .authentic(grant)
@@ -105,7 +105,7 @@ extension GrantService {
         }
     }
 
-    /// Asks for the key of a token if it is refused because the key is not known.
+    /// Requests the key of a token if it is refused because the key is not known.
     ///
     /// - Returns: The refusal, with ``GrantRefusal/Detail/keySetAwaited`` if a key set is being fetched that may bring the key.
     func awaited(_ refusal: GrantRefusal, of token: Span<UInt8>, at now: Timestamp) -> GrantRefusal {
@@ -180,7 +180,7 @@ extension GrantService {
         return nil
     }
 
-    /// True if the mirror knows all revocations but those of the last seconds.
+    /// True if the cache knows all revocations but those of the last seconds.
     package var areRevocationsRecent: Bool { revocationCache.isRecent() }
 }
 

@@ -18,12 +18,13 @@ extension GrantService {
         public let claims: [ExplainedClaim]
     }
 
-    /// Checks a Common Access Token or a signed URI for a request, and says of each claim what became of it. Consumes nothing.
+    /// Checks a Common Access Token or a signed URI for a request, and reports the result for each claim. Consumes
+    /// nothing.
     ///
-    /// A key that is not known is asked for, as by a check of an edge: see `GrantRefusal.Detail.keySetAwaited`.
+    /// An unknown key is fetched, as by a check of an edge: see `GrantRefusal.Detail.keySetAwaited`.
     ///
     /// - Parameters:
-    ///   - token: The grant as shown.
+    ///   - token: The grant as presented.
     ///   - facts: The facts of the request.
     ///   - time: The time of the request, which may be another than the present.
     ///   - now: The present time.

@@ -36,7 +36,7 @@ extension GrantService {
         return PlaybackSession(id: id, end: end, revocation: revocation)
     }
 
-    /// Returns what the grants of a media token can be revoked by; `nil` if OpenSSL fails.
+    /// Returns the facts by which the grants of a media token can be revoked; `nil` if OpenSSL fails.
     func revocability(_ token: MediaToken) -> PlaybackSession.Revocability? {
         let tags = Revocation.keys(of: token).compactMap { subjectKey.tag(storeKey: $0.key) }
         return PlaybackSession.Revocability(issued: token.timeIssued, tags: tags)
@@ -160,15 +160,15 @@ extension CATRenewal.Delivery {
         case .automatic: self = .automatic
         case .cookie: self = .cookie
         case .header: self = .header
-        // For signed URIs alone.
+        // Only for signed URIs.
         case .query: self = .cookie
         }
     }
 }
 
 extension Catalogue.Entry {
-    /// The paths that a grant for a playback of this entry opens, percent-encoded: a folder that ends in `/`, or a file; `nil` if
-    /// that is not known, or is everything, and the configuration does not say so.
+    /// The paths that a grant for a playback of this entry opens, percent-encoded: a folder that ends in `/`, or a
+    /// file. `nil` if that is not known, or is every path without the configuration's permission.
     ///
     /// - Parameters:
     ///   - profile: The profile of the grant.
@@ -196,7 +196,7 @@ extension PathPattern {
 
     /// The pattern as a path, percent-encoded.
     var encodedPath: String {
-        // A pattern is written in plain characters, so a percent sign or a question mark in it stands for itself.
+        // A pattern is written in plain characters, so a `%` or `?` in it stands for itself.
         RequestURI(text.escapingPath[...])?.path.description ?? text
     }
 }

@@ -8,10 +8,11 @@ internal import RequestTargets
 internal import VendorTokens
 
 extension GrantService {
-    /// True if a profile can sign a URL with a query, so that an edge finds the grant's parameters and no others of their names.
+    /// True if a profile can sign a URL with a query, so that an edge finds only the grant's parameters under their
+    /// names.
     ///
-    /// A media token is used up before its grant is made, so whoever signs a URL of another's choice asks first. A grant is made
-    /// for that, and thrown away.
+    /// A media token is used up before its grant is made. A caller that signs a URL of another's choice therefore
+    /// checks first. A grant is made for the check, and thrown away.
     ///
     /// - Parameters:
     ///   - query: The query of the URL, without `?`.
@@ -48,7 +49,7 @@ extension GrantService {
 }
 
 extension GrantFormat {
-    /// The parameters of URLs that edges of the format read, in lower case, beside those of every grant.
+    /// The parameters of URLs that edges of the format read, in lower case, besides those of every grant.
     fileprivate var parameterNames: [String] {
         switch self {
         case .cat: [IssuedGrant.queryName]
@@ -63,7 +64,7 @@ extension String {
     /// The largest query, in bytes.
     private static var maximumQuery: Int { 2048 }
 
-    /// True for a query of the characters of URLs, with nothing encoded that is no text, or a control character.
+    /// True for a query of the characters of URLs whose percent-encoding is text without control characters.
     fileprivate var isPlainQuery: Bool {
         let isPlain = utf8.allSatisfy { byte in
             byte.isASCIIAlphanumeric || "-._~!$'()*,/:;=?@%+&".utf8.contains(byte)

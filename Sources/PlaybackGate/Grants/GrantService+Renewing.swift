@@ -9,8 +9,8 @@ internal import RequestTargets
 internal import URISigning
 
 extension GrantService {
-    /// Renews a grant of an entry whose renewal is due, or returns the grant that a parallel request got; `nil` if it cannot be
-    /// renewed. A request is allowed nevertheless.
+    /// Renews a grant of an entry whose renewal is due, or returns the grant of a parallel request. `nil` if it cannot
+    /// be renewed; the request is allowed nevertheless.
     ///
     /// - Parameter path: The requested path, percent-encoded in normal form; `nil` if it is not known.
     func renew(_ grant: AuthenticGrant, of entry: Catalogue.Entry, path: Substring?, at now: Timestamp) -> IssuedGrant?
@@ -21,8 +21,8 @@ extension GrantService {
         return renew(grant, of: profile, scope: scope, manifest: terms.manifest, at: now)
     }
 
-    /// Renews a grant of a profile whose renewal is due, for a scope, or returns the grant that a parallel request got; `nil` if it
-    /// cannot be renewed.
+    /// Renews a grant of a profile whose renewal is due, for a scope, or returns the grant of a parallel request. `nil`
+    /// if it cannot be renewed.
     func renew(
         _ grant: AuthenticGrant,
         of profile: GrantProfile,

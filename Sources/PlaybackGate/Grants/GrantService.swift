@@ -19,7 +19,7 @@ public final class GrantService: Sendable {
     public let verifier: CATVerifier
     /// The verifier of signed URIs; `nil` if none are accepted.
     public let signedURIs: URISigningVerifier?
-    /// The mirror of revocations, by which grants are refused without asking the store.
+    /// The cache of revocations, by which grants are refused without a call to the store.
     public let revocationCache: RevocationCache
     /// The key that names sessions and subjects.
     public let subjectKey: SubjectKey
@@ -29,7 +29,7 @@ public final class GrantService: Sendable {
     package let formats: [String: FormatIssuer]
     /// Authentic grants by their text. Their restrictions are evaluated on every call.
     let authentic: TokenTable?
-    /// Grants that were refused for their signature, which is costly to check for asymmetric keys.
+    /// The cache of grants with a bad signature, because the check of an asymmetric signature is costly.
     let forged: TokenTable?
     let renewed: RenewedGrants
     /// The ids that grants were refused by at random. It outlives the authority.
@@ -46,7 +46,7 @@ public final class GrantService: Sendable {
     public struct Signer<Issuer: KeyedIssuer>: Sendable {
         /// The issuer with its key.
         public let issuer: Issuer
-        /// The name by which profiles name the key: its identifier, unless it is one of several with a common name.
+        /// The name by which profiles refer to the key: its identifier, or the common name of its set.
         package let name: KeyID?
         /// The first time at which the key signs; `nil` for always.
         public let from: Timestamp?
@@ -84,8 +84,8 @@ public final class GrantService: Sendable {
     ///   - signers: The keys that sign grants.
     ///   - formats: The issuers of other formats than Common Access Tokens, by the names of their profiles.
     ///   - subjectKey: The key that names sessions and subjects, the same at all gates of an installation.
-    ///   - mirror: The mirror of revocations.
-    ///   - rejections: The list of rejected ids, which a reload keeps.
+    ///   - mirror: The cache of revocations.
+    ///   - rejections: The list of rejected ids, which survives a reload.
     ///   - cacheCapacity: The number of authentic grants that are cached; 0 for none.
     ///   - metrics: Counts the grants; `nil` for nothing.
     ///   - askForKey: Called with the identifier of a key that the verifier does not have, and the time. Returns true if a key
@@ -135,13 +135,13 @@ public final class GrantService: Sendable {
         public let misses: Int
     }
 
-    /// Creates an authority with the settings of another one and other keys of verification. Renewed grants stay known; what
-    /// was found about signatures by the other keys does not count any more.
+    /// Creates an authority with the settings of another one and other keys of verification. Renewed grants stay known.
+    /// Results about signatures by the former keys are discarded.
     ///
     /// - Parameters:
     ///   - present: The authority.
-    ///   - verifier: The verifier in the place of its own.
-    ///   - signedURIs: The verifier of signed URIs in the place of its own.
+    ///   - verifier: The verifier that replaces its own.
+    ///   - signedURIs: The verifier of signed URIs that replaces its own.
     public init(_ present: GrantService, verifier: CATVerifier, signedURIs: URISigningVerifier?) {
         self.verifier = verifier
         self.signedURIs = signedURIs
@@ -172,14 +172,14 @@ public final class GrantService: Sendable {
     }
 }
 
-/// Counts the grants that a gate issues and renews. Called on the thread of the decision, so it must not wait.
+/// A counter of the grants that a gate issues and renews. Called on the thread of the decision, so it must not wait.
 public protocol GrantObserver: Sendable {
     /// Counts a grant of a playback that starts, or of an exchange.
     func countIssued(_ profile: GrantProfile)
 
-    /// Counts a grant that a playback did not get: the format cannot express its path.
+    /// Counts a grant that a playback lacks because the format cannot express its path.
     func countNotIssued(_ profile: GrantProfile)
 
-    /// Counts a renewed grant. What parallel requests share counts once.
+    /// Counts a renewed grant. A grant that parallel requests share counts once.
     func countRenewed(_ profile: GrantProfile)
 }

@@ -5,7 +5,7 @@ public import EdgeTokens
 
 /// The grants of an allowed request: the one that was accepted, or those that were issued.
 public enum GrantedAccess: Hashable, Sendable {
-    /// The grant that the request showed.
+    /// The grant that the request presented.
     case accepted(AcceptedGrant)
     /// New grants: of a playback that started, or the renewed one.
     case issued([IssuedGrant])

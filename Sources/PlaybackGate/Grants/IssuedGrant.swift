@@ -24,7 +24,7 @@ public struct IssuedGrant: Hashable, Sendable {
     public let manifest: String?
     /// The carriers of a grant in another format than Common Access Tokens.
     private let carriers: Carriers?
-    /// The query of ``url`` with its question mark; empty for none.
+    /// The query of ``url`` with its leading `?`; empty for none.
     private let urlEnd: String
 
     /// The carriers of a grant, as far as its format has them.
@@ -96,8 +96,8 @@ public struct IssuedGrant: Hashable, Sendable {
         ]
     }
 
-    /// The values of `Set-Cookie` that hand the grant to a browser, one for each field. Empty if the format has no cookies, or one
-    /// would exceed 4,096 bytes, which browsers drop silently.
+    /// The values of `Set-Cookie` that deliver the grant to a browser, one for each field. Empty if the format has no
+    /// cookies, or one would exceed 4,096 bytes, which browsers drop silently.
     ///
     /// - Parameter now: The time of the answer, for `Max-Age`.
     public func setCookies(at now: Timestamp) -> [String] {
@@ -116,8 +116,8 @@ public struct IssuedGrant: Hashable, Sendable {
     /// The path segment that carries a Common Access Token: `~cat=TOKEN`; `nil` for other formats.
     public var segment: String? { carriers == nil ? Self.segmentPrefix + token : nil }
 
-    /// The path of the manifest with the grant in it, or of the scope, which relative references keep; `nil` if the format has no
-    /// such place.
+    /// The path of the manifest with the grant in it, or of the scope; `nil` if the format has no grants in paths.
+    /// Relative references retain the grant.
     public var path: String? {
         guard let carriers else { return manifest.map { "/\(Self.segmentPrefix)\(token)\($0)" } }
         return carriers.path
@@ -126,14 +126,15 @@ public struct IssuedGrant: Hashable, Sendable {
     /// The origin of the URLs that players use, such as `https://cdn.example`; `nil` if the profile names no host.
     public var origin: String? { profile.rules.host.map { "\(profile.rules.isSecure ? "https" : "http")://\($0)" } }
 
-    /// The URL that the grant opens, up to and including the scope, or the only one; the scope alone if the profile names no host.
+    /// The URL that the grant opens, up to and including the scope, or its only URL. If the profile names no host, only
+    /// the scope.
     public var scopeURL: String { carriers?.onlyURL ?? (origin ?? "") + scope }
 
     /// True if this is a renewed grant that reaches the player by a redirect, with the grant in its query.
     package var isByRedirect: Bool { carriers?.isRedirect ?? false }
 
-    /// The URL of the manifest with the grant in the path, which relative references keep, or else in the query; `nil` if host or
-    /// manifest is not known, or the format has cookies alone.
+    /// The URL of the manifest with the grant in the path, which relative references retain, or else in the query.
+    /// `nil` if host or manifest is not known, or the format has only cookies.
     public var url: String? {
         if let carriers { return carriers.url }
         guard let origin, let path else { return nil }
@@ -147,7 +148,7 @@ public struct IssuedGrant: Hashable, Sendable {
 }
 
 extension GrantProfile.Rules {
-    /// The attributes of a cookie beside its path and age.
+    /// The attributes of a cookie besides its path and age.
     var cookieAttributes: [String] {
         var attributes = isSecure ? ["Secure", "HttpOnly"] : ["HttpOnly"]
         attributes.append("SameSite=\(cookie.sameSite.rawValue)")

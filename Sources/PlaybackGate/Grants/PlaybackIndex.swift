@@ -6,10 +6,10 @@ internal import Encodings
 internal import Platform
 internal import ReplayStores
 
-/// The playbacks that a catalogue knows, by the tags of what they play.
+/// The playbacks that a catalogue knows, by the tags of their resources.
 ///
-/// A grant names no entry, only what it was given for. Entries of one resource and requestor share their playbacks: one that is
-/// started by a media id goes on at the paths, so that the smallest limit of all their profiles counts at each of them.
+/// A grant names no entry, only a resource. Entries of one resource and requestor share their playbacks. A playback
+/// that starts by a media id continues at the paths, so the smallest limit of all their profiles counts at each entry.
 struct PlaybackIndex: Sendable {
     private var terms: [ProtectionTag: PlaybackTerms] = [:]
     /// True if the number of concurrent playbacks is limited anywhere.
@@ -29,7 +29,7 @@ struct PlaybackIndex: Sendable {
         }
     }
 
-    /// Returns the terms of the playbacks that a grant with a tag is of; `nil` if the catalogue has none.
+    /// Returns the terms of the playbacks of a grant with this tag; `nil` if the catalogue has none.
     subscript(tag: ProtectionTag?) -> PlaybackTerms? { tag.flatMap { terms[$0] } }
 }
 
@@ -67,8 +67,8 @@ struct PlaybackTerms: Sendable {
 
     /// Returns the slot of a playback; `nil` if there is no limit.
     ///
-    /// It ends ten seconds after the longest-lived grant that is issued at `now`, so that no grant outlives it but those that
-    /// ``outliveSlot(_:)`` tells.
+    /// It ends ten seconds after the longest-lived grant that is issued at `now`. No grant outlives it except those of
+    /// ``outliveSlot(_:)``.
     ///
     /// - Parameters:
     ///   - session: The playback.
@@ -80,14 +80,14 @@ struct PlaybackTerms: Sendable {
         return StreamLease(key, session: session, limit: streamLimit, expires: end)
     }
 
-    /// True if a grant may be good after the slot that was taken at its issue, such as one in the references of a manifest.
-    /// The gate asks for the slot of its playback when a request presents it.
+    /// True if a grant may be valid after the slot that was acquired at its issue, such as one in the references of a
+    /// manifest. The gate checks the slot of its playback when a request presents it.
     func outliveSlot(_ grant: any PlaybackGrant) -> Bool {
         guard let issued = grant.issued, let expires = grant.expires else { return true }
         return expires > issued.advanced(byMilliseconds: life + Self.margin)
     }
 
-    /// The time for which a slot is known to be held after it was taken, in milliseconds: half of a grant's life. It is
-    /// prolonged by the first request after that, long before it ends.
+    /// The time for which a slot is known to be held after it was acquired, in milliseconds: half of a grant's life. It
+    /// is prolonged by the first request after that, long before it ends.
     var slotTrust: Int64 { life / 2 }
 }

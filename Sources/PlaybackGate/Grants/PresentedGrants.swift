@@ -3,9 +3,9 @@
 
 package import EdgeTokens
 
-/// The grants that a request shows, in the order in which they are tried, and the facts that they may be bound to.
+/// The grants that a request presents, in the order in which they are tried, and the facts that they may be bound to.
 ///
-/// A class, so that the question of a request without grants stays small.
+/// A class, so that the value of a request without grants stays small.
 package final class PresentedGrants: Sendable {
     /// The maximum number of different grants that are examined. Source: CTA-5007, which demands as many.
     package static let maximum = 6
@@ -13,15 +13,15 @@ package final class PresentedGrants: Sendable {
     /// The facts of the request.
     package let facts: RequestFacts
     private let first: Substring
-    /// The other grants. Most requests show one only, which needs no list.
+    /// The other grants. Most requests present only one, which needs no list.
     private let rest: [Substring]
-    /// The grants in the target of the request, if the answer can redirect to the same target with another one; else empty.
+    /// The grants in the target of the request that a redirect to the same target can replace; else empty.
     private let redirectable: [Substring]
 
     /// Creates a request's grants: the first one, and those of `others` that differ, at most ``maximum`` in all.
     ///
-    /// - Parameter redirectable: The grants in the target of the request, if the answer can redirect to the same target with
-    ///   another one.
+    /// - Parameter redirectable: The grants in the target of the request that a redirect to the same target can
+    ///   replace.
     package init(
         _ facts: consuming RequestFacts,
         first: Substring,
@@ -44,7 +44,8 @@ package final class PresentedGrants: Sendable {
 
     subscript(index: Int) -> Substring { index == 0 ? first : rest[index - 1] }
 
-    /// True if a redirect can replace a grant. One in a cookie would be shown again beside its successor, and redirect for ever.
+    /// True if a redirect can replace a grant. A grant in a cookie would be presented again with its successor, in an
+    /// endless redirect.
     func isRedirectable(_ index: Int) -> Bool {
         redirectable.contains { $0.utf8.elementsEqual(self[index].utf8) }
     }

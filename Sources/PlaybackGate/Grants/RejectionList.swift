@@ -5,9 +5,9 @@ package import EdgeTokens
 package import Platform
 internal import Synchronization
 
-/// The ids that grants with a chance of rejection (`catpor`) were refused by, each until its time.
+/// The ids of rejected grants with a chance of rejection (`catpor`), each until its time.
 ///
-/// Kept in memory by each gate, over reloads. A full list refuses without remembering. Source: CTA-5007.
+/// Each gate holds the list in memory, over reloads. A full list refuses without storing the id. Source: CTA-5007.
 public final class RejectionList: Sendable {
     private let capacity: Int
     private let state = Mutex(State())
@@ -29,10 +29,10 @@ public final class RejectionList: Sendable {
     /// - Parameter capacity: The maximum number of ids.
     public init(capacity: Int = 100_000) { self.capacity = capacity }
 
-    /// The number of ids, with those whose time is over.
+    /// The number of ids, including expired ones.
     package var count: Int { state.withLock { $0.ends.count } }
 
-    /// True if a request is refused: its id is on the list, or the chance strikes, which puts it there.
+    /// True if a request is refused: its id is on the list, or the chance strikes and adds it.
     ///
     /// - Parameter chance: A random number from 0 up to, but not including 1.
     package func rejects(

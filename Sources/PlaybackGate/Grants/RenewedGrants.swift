@@ -6,11 +6,11 @@ internal import Synchronization
 
 /// The renewed grants of the last seconds, so that the parallel requests of a player get one renewed token.
 ///
-/// A bounded table: a grant that found no room is renewed once more, which does no harm.
+/// A bounded table: a grant that found no room is renewed once more, which is harmless.
 final class RenewedGrants: Sendable {
     private let shards: [Shard]
 
-    /// The time for which a renewed grant is kept, in milliseconds.
+    /// The time for which a renewed grant is cached, in milliseconds.
     private static let life: Int64 = 10_000
     /// The maximum number of renewed grants in a shard.
     private static let capacity = 4096
@@ -19,7 +19,7 @@ final class RenewedGrants: Sendable {
         let entries = Mutex<[Wish: Entry]>([:])
     }
 
-    /// The wish for a renewed grant: another profile, or another path of its cookie, makes another one.
+    /// The key of a renewed grant. Another profile, or another path of its cookie, gives another grant.
     struct Wish: Hashable {
         /// The claims of the old token, which include its identity.
         let claims: [UInt8]
@@ -41,8 +41,8 @@ final class RenewedGrants: Sendable {
     /// Returns the renewed grant of a token, and makes it by `renew` if there is none yet.
     ///
     /// - Parameters:
-    ///   - wish: The old token, and what is wished in its place.
-    ///   - renew: Makes a renewed grant, under the lock of the shard: two requests never make one each.
+    ///   - wish: The old token, and the facts of its replacement.
+    ///   - renew: Makes a renewed grant, under the lock of the shard, so that two requests never make one each.
     func grant(for wish: Wish, at now: Timestamp, renew: () -> IssuedGrant?) -> IssuedGrant? {
         var hasher = Hasher()
         hasher.combine(wish)

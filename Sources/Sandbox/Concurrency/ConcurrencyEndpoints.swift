@@ -8,7 +8,7 @@ internal import Platform
 
 /// Concurrency Monitoring, which limits the streams that a household watches at once.
 ///
-/// The documentation shows a conflict in three forms. This is the form of a response to a call.
+/// The documentation describes a conflict in three forms. This is the form of a response to a call.
 extension SandboxCore {
     /// The time in milliseconds after which a stream must send a heartbeat.
     private static let heartbeat: Int64 = 60_000

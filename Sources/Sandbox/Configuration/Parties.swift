@@ -74,7 +74,7 @@ struct Provider: Sendable {
     let authorizationLifetime: Int64
     /// The time for which the service uses a decision for preauthorizations, in milliseconds.
     let preauthorizationLifetime: Int64
-    /// True if it decides by the channel of a resource alone.
+    /// True if it decides only by the channel of a resource.
     let isChannelOnly: Bool
     /// True if a logout requires a browser.
     let logsOutInBrowser: Bool
@@ -128,7 +128,7 @@ struct TemporaryAccess: Sendable {
     let duration: Int64
     /// The maximum number of resources; `nil` for no limit.
     let maximumResources: Int?
-    /// True if access is bound to what the application sends about the viewer, not to the device.
+    /// True if access is bound to the application's data about the viewer, not to the device.
     let isPromotional: Bool
 
     init(_ section: ConfigurationSection) {

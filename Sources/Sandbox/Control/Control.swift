@@ -66,7 +66,7 @@ final class Control: Sendable {
     }
 }
 
-/// A token bucket for each device. It fills at a constant rate, and each request takes one token.
+/// A token bucket for each device. It fills at a constant rate, and each request consumes one token.
 struct Throttle {
     private var buckets: [String: Bucket] = [:]
 

@@ -38,7 +38,7 @@ extension Fault {
     /// The duration of a stall.
     private static let longest = Duration.seconds(60)
 
-    /// Returns the response in place of the endpoint's; `nil` if the endpoint is to answer.
+    /// Returns the response instead of the endpoint's; `nil` if the endpoint is to answer.
     func response(to call: EndpointRequest, operation: Operation) async throws -> Response? {
         switch effect {
         case .code(let code, let details):

@@ -10,7 +10,7 @@ internal import Platform
 /// The switches for deliberate failures.
 struct Switches: Sendable {
     var faults: [Fault] = []
-    /// An untrusted key that signs media tokens in place of the service's own.
+    /// An untrusted key that signs media tokens instead of the service's own.
     var wrongKey: SigningKey?
     /// The offset that is added to the issue time of media tokens, in milliseconds.
     var clockSkew: Int64 = 0

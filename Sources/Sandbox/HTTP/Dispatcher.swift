@@ -51,8 +51,8 @@ struct Dispatcher: Sendable {
         return response
     }
 
-    /// Logs one line for a request, with the route pattern in place of the path. Paths contain codes and ids, and queries
-    /// contain more.
+    /// Logs one line for a request, with the route pattern instead of the path. Paths contain codes and ids, and
+    /// queries contain more.
     private func log(_ call: EndpointRequest, at endpoint: Endpoint, response: Response, to logger: Logger) {
         guard logger.logLevel <= .info else { return }
         var facts: Logger.Metadata = ["status": "\(response.status.code)", "trace": "\(call.trace)"]

@@ -24,7 +24,7 @@ extension EndpointError {
     ///
     /// - Parameters:
     ///   - httpStatus: One of the documented statuses of the code, if not the first.
-    ///   - message: A message for developers, in place of the default one.
+    ///   - message: A message for developers, instead of the default one.
     static func v1(
         _ code: StatusCode,
         httpStatus: Int? = nil,
@@ -78,8 +78,8 @@ extension EndpointError {
 }
 
 extension Status {
-    /// Returns a documented code with its action and message. A code that `origin` does not define is taken from the other
-    /// API.
+    /// Returns a documented code with its action and message. A code that `origin` does not define is read from the
+    /// other API.
     static func documented(
         _ code: StatusCode,
         by origin: StatusCode.Origin,

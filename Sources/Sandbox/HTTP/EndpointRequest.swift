@@ -126,9 +126,9 @@ extension EndpointRequest {
         return parameter("device_info").map { JSON(base64Object: $0) != nil } ?? true
     }
 
-    /// Returns the identity that temporary access is bound to: the device or, for a promotion, what the application sends
-    /// about the viewer: `AP-TempPass-Identity` in v2; in v1 `generic_data`, plain or in Base64. `nil` if that is missing or
-    /// malformed.
+    /// Returns the identity to which temporary access is bound. It is the device or, for a promotion, the application's
+    /// data about the viewer: `AP-TempPass-Identity` in v2; in v1 `generic_data`, plain or in Base64. `nil` if that is
+    /// missing or malformed.
     func temporaryIdentity(_ access: TemporaryAccess, of device: Device) -> String? {
         guard access.isPromotional else { return device.name }
         if dialect != .v2 {

@@ -9,7 +9,7 @@ internal import MediaResources
 internal import MediaTokens
 internal import XML
 
-/// The endpoints of the native SDKs and of clients that imitate them. These clients keep long-lived tokens.
+/// The endpoints of the native SDKs and of clients that imitate them. These clients store long-lived tokens.
 extension SandboxCore {
     var legacyEndpoints: [Endpoint] {
         [
@@ -81,7 +81,7 @@ extension SandboxCore {
         return try reply(root: "authorization", children: [XMLElement("authzToken", text: token.signed(by: signer))])
     }
 
-    /// Returns a media token for an authorization token. A client with kept tokens sends no other credential.
+    /// Returns a media token for an authorization token. A client with stored tokens sends no other credential.
     private func shortAuthorize(_ call: EndpointRequest) async throws -> Response {
         let requestor = try requestor(call)
         guard let token = token(.authorization, raw: call.parameter("authz_token"), of: requestor, in: call) else {
@@ -159,7 +159,7 @@ extension SandboxCore {
         .xml(try XMLElement(root, children: children).document())
     }
 
-    /// Returns an answer that makes a client discard its kept tokens and begin again.
+    /// Returns an answer that makes a client discard its stored tokens and begin again.
     private func pendingLogout(_ root: String) throws -> Response {
         try reply(root: root, children: [XMLElement("pendingLogout", text: "true")])
     }

@@ -84,7 +84,7 @@ struct LongLivedToken: Sendable {
 }
 
 extension XMLElement {
-    /// Returns this element as a document on one line, whatever its texts contain. Clients search for tokens line by line.
+    /// Returns this element as a document on one line, regardless of its texts. Clients search for tokens line by line.
     fileprivate func documentInOneLine() throws -> [UInt8] {
         try document().utf8.flatMap { byte -> [UInt8] in
             switch byte {

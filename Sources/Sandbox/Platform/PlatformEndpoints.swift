@@ -10,7 +10,7 @@ internal import Platform
 internal import XML
 
 /// Single sign-on by a platform: a viewer signs in once on a device, and applications get profiles without a login of their
-/// own. `/sandbox/platform/sign-in` takes the place of the platform.
+/// own. `/sandbox/platform/sign-in` replaces the platform.
 extension SandboxCore {
     /// The only partner in the documentation.
     private static let partner = "Apple"

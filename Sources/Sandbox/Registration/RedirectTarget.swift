@@ -21,8 +21,8 @@ enum RedirectTarget {
 
     /// Returns the address to redirect a browser to, if `url` is an allowed target.
     ///
-    /// For a page of this service, the result is the path alone. The name of the service in this request is not trusted: the
-    /// browser that follows the redirect later resolves the path itself.
+    /// For a page of this service, the result is only the path. The name of the service in this request is not trusted:
+    /// the browser that follows the redirect later resolves the path itself.
     ///
     /// - Parameters:
     ///   - registered: The addresses that the application has registered.

@@ -10,7 +10,7 @@ internal import Platform
 
 /// Dynamic client registration.
 ///
-/// Source: RFC 7591 and RFC 6749 §4.4, as far as the product's documentation shows them.
+/// Source: RFC 7591 and RFC 6749 §4.4, as far as the product's documentation describes them.
 extension SandboxCore {
     /// The lifetime of an access token in seconds.
     private static let lifetime = 21_600

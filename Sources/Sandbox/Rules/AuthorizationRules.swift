@@ -108,7 +108,7 @@ struct AuthorizationRules: Sendable {
         guard let (user, household) = viewer.person,
             household.packages.contains(where: { $0.contains(resource, byChannelOnly: isChannelOnly) })
         else { return .deny(.mvpd, .authorizationDeniedByMVPD, details: resource.refusal) }
-        // A provider that decides by channel alone does not see ratings.
+        // A provider that decides only by channel does not see ratings.
         let limits = isChannelOnly ? [] : household.ratings(of: user)
         guard
             let limit = limits.first(where: { limit in

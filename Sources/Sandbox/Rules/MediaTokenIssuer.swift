@@ -9,9 +9,10 @@ internal import Synchronization
 
 /// Issues media tokens, none of which is stored.
 ///
-/// Every token has an issue time of its own, to the millisecond. The session GUID cannot tell tokens apart: it is documented
-/// as the same for one viewer, at all times and on all devices. Without a difference, two tokens of one viewer for one
-/// resource would be the same bytes, because the signature is deterministic, and a gate would refuse the second as used.
+/// Every token has an issue time of its own, to the millisecond. The session GUID cannot distinguish tokens: it is
+/// documented as the same for one viewer, at all times and on all devices. Without a difference, two tokens of one
+/// viewer for one resource would be the same bytes, because the signature is deterministic, and a gate would refuse the
+/// second as used.
 final class MediaTokenIssuer: Sendable {
     private let latest = Mutex(Timestamp(millisecondsSince1970: .min))
 

@@ -55,7 +55,8 @@ extension Store {
         )
     }
 
-    /// Updates an open session. Values that are already set stay, so that the code alone cannot redirect a viewer.
+    /// Updates an open session. Values that are already set stay, so that the code does not suffice to redirect a
+    /// viewer.
     ///
     /// - Returns: False if the session is no longer open or has another provider. Of two concurrent attempts to finish a
     ///   login, one succeeds.

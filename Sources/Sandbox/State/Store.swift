@@ -14,7 +14,7 @@ final class Store: Sendable {
     /// The maximum number of rows in a table. The oldest rows are deleted.
     static let rowLimit = 50_000
 
-    /// The time that an expired row is kept, in milliseconds. Until then an expired item differs from an unknown one.
+    /// The time that an expired row is stored, in milliseconds. Until then an expired item differs from an unknown one.
     static let memory: Int64 = 86_400_000
 
     /// Opens the state.

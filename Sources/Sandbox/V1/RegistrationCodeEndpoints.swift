@@ -9,7 +9,7 @@ internal import MediaResources
 internal import Platform
 internal import XML
 
-/// Registration codes, which a device shows and a person types on a second screen.
+/// Registration codes, which a device displays and a person types on a second screen.
 extension SandboxCore {
     var registrationCodeEndpoints: [Endpoint] {
         [

@@ -23,8 +23,8 @@ package struct DecisionLog: DecisionObserver {
     ///
     /// - Parameters:
     ///   - sessions: The hash of session GUIDs.
-    ///   - logsChecks: True to log every segment that an edge lets pass, which is a line per viewer every few seconds;
-    ///     false to leave those out.
+    ///   - logsChecks: True to log every segment that an edge allows, which is a line per viewer every few seconds;
+    ///     false to omit those.
     package init(_ sink: LogSink, format: LogFormat, sessions: SessionHash, logsChecks: Bool) {
         self.logsChecks = logsChecks
         self.sink = sink
@@ -75,7 +75,8 @@ package struct DecisionLog: DecisionObserver {
 }
 
 extension DecisionEvent {
-    /// The fields of a CDNI log (RFC 9246 §4.4) for a check at an edge whose entry takes signed URIs; `nil` for another event.
+    /// The fields of a CDNI log (RFC 9246 §4.4) for a check at an edge whose entry accepts signed URIs; `nil` for
+    /// another event.
     fileprivate var signingFields: SigningLogFields? {
         guard client.edge != nil, let terms = decision.subject.entry?.grants,
             terms.profiles.contains(where: { $0.format == .uriSigning })
@@ -143,7 +144,7 @@ private struct LineWriter {
         line.append(decimal: number)
     }
 
-    /// Adds the claims of an authentic token for which it was refused, beside the line's own requestor, resource and time.
+    /// Adds the claims for which an authentic token was refused, besides the line's own requestor, resource and time.
     func add(_ token: MediaToken, refusedFor code: DenyCode, to line: inout [UInt8]) {
         switch code {
         case .token(.resourceMismatch): add("token_resource", value: token.resourceID[...].beginning, to: &line)

@@ -5,7 +5,7 @@ internal import Dispatch
 internal import Synchronization
 package import SystemPackage
 
-/// Takes lines from any thread, and writes them in batches from one.
+/// Accepts lines from any thread, and writes them in batches from one thread.
 ///
 /// A decision never waits for a disk or a pipe and wakes no thread. Lines are gathered for 10 ms, because waking a thread
 /// for every line costs more than the decision. The buffer is bounded: if the reader of the log has stopped, lines are
@@ -32,7 +32,7 @@ package final class LogSink: Sendable {
     /// The number of dropped lines.
     package var dropped: Int { buffer.withLock { $0.dropped } }
 
-    /// Takes a line that `write` appends, without its line end.
+    /// Accepts a line that `write` appends, without its line end.
     package func line(_ write: (inout [UInt8]) -> Void) {
         let mustStart = buffer.withLock { buffer in
             guard buffer.bytes.count < Self.limit else {
@@ -47,7 +47,7 @@ package final class LogSink: Sendable {
         if mustStart { writer.asyncAfter(deadline: .now() + Self.delay) { self.drain() } }
     }
 
-    /// Waits until all lines taken so far are written.
+    /// Waits until all lines accepted so far are written.
     package func flush() { writer.sync { drain() } }
 
     private func drain() {
@@ -58,7 +58,7 @@ package final class LogSink: Sendable {
             }
             return buffer.bytes
         }
-        // Lines that cannot be written are lost: there is no other place to report that.
+        // Lines that cannot be written are lost: there is no other output for that.
         _ = try? descriptor.writeAll(bytes)
     }
 }

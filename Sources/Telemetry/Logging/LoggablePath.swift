@@ -4,11 +4,11 @@
 internal import Encodings
 
 extension Substring {
-    /// The requested path for logs: without its query, at most 2 KiB, and with an ellipsis in place of what may be a token.
+    /// The requested path for logs: without its query, at most 2 KiB, and with an ellipsis instead of a possible token.
     ///
-    /// Tokens stand in segments, in parameters of segments (RFC 3986 §3.3) and in names of vendors' folders, also where no source
-    /// of the configuration looks for one. It is cut by bytes: a combining character after the question mark would form another
-    /// character with it, and the query would reach the log.
+    /// Tokens stand in segments, in parameters of segments (RFC 3986 §3.3) and in names of vendors' folders. They are
+    /// removed even if no configured source includes that position. The path is cut by bytes. A combining character
+    /// after the `?` would form one character with it, and the query would reach the log.
     package var loggable: String {
         let end = utf8.firstIndex(of: UInt8(ascii: "?")) ?? endIndex
         guard self[..<end].mayHaveToken else { return self[..<end].beginning }
@@ -39,7 +39,7 @@ extension Substring {
 
     private static let longestPath = 2048
 
-    /// A part of a segment, with an ellipsis in place of a value or a text as long as a token.
+    /// A part of a segment, with an ellipsis instead of a value or a text as long as a token.
     private var blankingTokens: String {
         if let mark = valueStart, utf8.distance(from: mark, to: endIndex) >= Self.shortestValue {
             return String(self[..<mark]) + "…"
@@ -61,7 +61,8 @@ extension Substring {
     /// The shortest value that may be a token, in bytes.
     private static var shortestValue: Int { 16 }
 
-    /// The shortest text without a name that may be a token, in bytes: a signature takes 43 or more, and no token is one alone.
+    /// The shortest text without a name that may be a token, in bytes. A signature has 43 or more, and no token is only
+    /// a signature.
     private static var shortestToken: Int { 80 }
 }
 

@@ -7,7 +7,7 @@ package import Logging
 internal import PlaybackGate
 package import ReplayStores
 
-/// Logs who revoked whom, and who lifted it.
+/// Logs each revocation and each lift, with the caller and the subject.
 package struct RevocationJournal: Sendable {
     package let logger: Logger
     /// The hash of session GUIDs, as in the lines of decisions.
@@ -21,7 +21,7 @@ package struct RevocationJournal: Sendable {
 
     /// Logs a revocation that was recorded.
     ///
-    /// - Parameter caller: The name of who revoked; `nil` if the API is open.
+    /// - Parameter caller: The name of the caller; `nil` if the API is open.
     package func noteRevoked(_ revocation: Revocation, by caller: String?) {
         var facts = metadata(
             kind: revocation.kind.rawValue,

@@ -5,11 +5,11 @@ public import Metrics
 internal import Platform
 public import PlaybackGate
 
-/// Counts decisions and measures how long they take, in whatever swift-metrics is set up to report to.
+/// Counts decisions and measures their duration, in the configured backend of swift-metrics.
 ///
 /// - `playgate_decisions`: decisions by `decision` (`allow`, `refuse`, `shadow`) and `code`.
 /// - `playgate_decision_duration`: from receipt to decision, with the replay store.
-/// - `playgate_store_duration`: what the replay store took, where it does input and output.
+/// - `playgate_store_duration`: the latency of the replay store, if it does input and output.
 /// - `playgate_store_errors`: how often the replay store did not answer.
 ///
 /// All labels are of closed lists, and all handles are made once.

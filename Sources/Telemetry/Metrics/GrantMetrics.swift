@@ -4,11 +4,11 @@
 public import Metrics
 public import PlaybackGate
 
-/// Counts the grants that a gate issues and renews, in whatever swift-metrics is set up to report to.
+/// Counts the grants that a gate issues and renews, in the configured backend of swift-metrics.
 ///
 /// - `playgate_grants_issued`: grants for playbacks that start and for exchanges, by `profile` and `format`.
 /// - `playgate_grants_not_issued`: grants that a playback did not get, by `profile`: the format cannot express its path.
-/// - `playgate_grants_renewed`: renewed grants, by `profile`. What parallel requests share counts once.
+/// - `playgate_grants_renewed`: renewed grants, by `profile`. A grant that parallel requests share counts once.
 ///
 /// The labels are names of the configuration, never of a token, and all handles are made once.
 public struct GrantMetrics: GrantObserver {

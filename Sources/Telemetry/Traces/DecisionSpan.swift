@@ -18,7 +18,8 @@ struct DecisionSpan {
         id = .random(in: 1 ... .max)
     }
 
-    /// The span as OTLP has it in JSON. Times have the precision of the gate's clock, which is a millisecond; the duration is exact.
+    /// The span in the JSON form of OTLP. Times have the precision of the gate's clock, which is a millisecond; the
+    /// duration is exact.
     ///
     /// Source: OTLP 1.x, "JSON Protobuf Encoding": ids in hexadecimal, 64-bit integers as strings.
     var text: [UInt8] {
@@ -66,7 +67,7 @@ struct DecisionSpan {
         if case .allow(let allowance) = event.decision { allowance.access?.session?.hexadecimal } else { nil }
     }
 
-    /// The code of a refusal that the installation has caused, and not the viewer; `nil` otherwise.
+    /// The code of a refusal that is caused by the installation; `nil` if the viewer has caused it.
     private var fault: String? {
         guard case .refuse(let refusal) = event.decision, [.retry, .configuration].contains(refusal.code.action) else {
             return nil

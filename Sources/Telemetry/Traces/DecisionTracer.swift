@@ -7,7 +7,7 @@ internal import Platform
 package import PlaybackGate
 internal import Synchronization
 
-/// Makes spans of decisions, and keeps them until they are sent.
+/// Makes spans of decisions, and stores them until they are sent.
 ///
 /// A decision gets a span if its caller may have recorded its trace, or, without a parent, if its trace is in the configured share. A
 /// viewer can send the field of a parent through an edge, so the number of spans in a second is limited. A decision waits for nothing:
@@ -22,7 +22,7 @@ package final class DecisionTracer: DecisionObserver {
     package static let capacity = 8192
 
     private struct State {
-        /// Spans as they are sent: a decision's own texts would hold on to the head of its request.
+        /// Spans in the form for sending. A decision's own texts would retain the head of its request.
         var spans: [[UInt8]] = []
         /// The present second, and the number of its spans.
         var second: Int64 = 0
@@ -31,7 +31,7 @@ package final class DecisionTracer: DecisionObserver {
 
     /// The results of spans.
     package struct Counters: Sendable {
-        /// The spans that the collector has taken, and those that it has refused.
+        /// The spans that the collector has accepted, and those that it has refused.
         package let sent, refused: Counter
         /// The spans beyond the limit or the buffer.
         package let dropped: Counter
@@ -71,7 +71,7 @@ package final class DecisionTracer: DecisionObserver {
         state.withLock { $0.spans.append(span) }
     }
 
-    /// Takes the oldest spans, at most `count`.
+    /// Removes and returns the oldest spans, at most `count`.
     package func removeOldest(_ count: Int) -> [[UInt8]] {
         state.withLock { state in
             let taken = Array(state.spans.prefix(count))

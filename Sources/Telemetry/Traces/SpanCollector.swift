@@ -76,7 +76,7 @@ extension JSON? {
 extension SpanCollector {
     /// The answer to a batch.
     package enum Answer: Sendable {
-        /// The collector has the batch, but for a number of spans.
+        /// The collector has the batch, except for a number of spans.
         case taken(refused: Int, _ reason: String)
         /// The collector will not have the batch.
         case refused(_ reason: String)

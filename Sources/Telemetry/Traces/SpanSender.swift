@@ -8,8 +8,8 @@ internal import ServiceLifecycle
 
 /// Sends the spans of decisions to a collector, in batches, each second and once more at the end.
 ///
-/// A batch that the collector cannot take now is sent again later, first after a second, then after twice that, up to half a minute, or
-/// when the collector says. A batch that it refuses is dropped.
+/// A batch that the collector cannot accept now is sent again: after a second, then after twice that, up to half a
+/// minute. If the collector names a time, that time counts. A batch that it refuses is dropped.
 ///
 /// Source: OTLP 1.x, "OTLP/HTTP Response" and "OTLP/HTTP Throttling".
 package actor SpanSender: Service {
@@ -18,9 +18,9 @@ package actor SpanSender: Service {
     private let collector: SpanCollector
     private let service: String
     private let logger: Logger
-    /// The batch that the collector could not take yet.
+    /// The batch that the collector could not accept yet.
     private var waiting: [[UInt8]] = []
-    /// The number of times in a row that the collector could not take a batch.
+    /// The number of consecutive times that the collector could not accept a batch.
     private var failures = 0
     private var isFaulty = false
 

@@ -44,15 +44,15 @@ public struct AccessControlRules: Hashable, Sendable {
     public var cookie = "TokenCookie"
     /// The subject (`sub`) of requests without a session; `nil` to refuse those.
     public var subject: String?
-    /// True to state the time of issue (`iat`).
+    /// True to include the time of issue (`iat`).
     public var hasIssueTime = true
-    /// True to state a start (`nbf`), one second before the issue, because the plugin refuses the second itself.
+    /// True to include a start (`nbf`), one second before the issue, because the plugin refuses the second itself.
     public var hasStart = false
     /// The id of the token (`tid`); `nil` for none.
     public var tokenID: String?
-    /// The version (`ver`), which the plugin does not judge; `nil` for none.
+    /// The version (`ver`), which the plugin ignores; `nil` for none.
     public var version: String?
-    /// The scope (`scope`), which the plugin does not judge; `nil` for none.
+    /// The scope (`scope`), which the plugin ignores; `nil` for none.
     public var scope: String?
 
     /// Creates the default rules.
@@ -90,7 +90,7 @@ public struct AccessControlIssuer: VendorIssuer {
 
     public func issue(_ request: SigningRequest) throws(SigningError) -> SignedDelivery {
         let signing = try Signing(request)
-        // The plugin has no address. A token that is not bound, although that was asked for, opens more than was meant.
+        // The plugin has no address. An unbound token in answer to a request for a bound one opens more than was meant.
         guard request.client == nil else { throw SigningError(.value, value: "client") }
         guard let subject = try signing.session(\.isUnreserved) ?? rules.subject else {
             throw SigningError(.missing, value: "session")
@@ -111,8 +111,9 @@ public struct AccessControlIssuer: VendorIssuer {
     }
 }
 
-/// A verifier of tokens for Traffic Server's `access_control`, stricter than the plugin: every field occurs once, numbers are
-/// numbers, and the algorithm is the key's. Times are judged as there: the second of `exp` is good, that of `nbf` is not.
+/// A verifier of tokens for Traffic Server's `access_control`, stricter than the plugin: every field occurs once,
+/// numbers are numbers, and the algorithm is the key's. Times are compared as in the plugin: the second of `exp` is
+/// valid, that of `nbf` is not.
 public struct AccessControlVerifier: VendorVerifier {
     private let keys: [AccessControlKey]
     private static let fields: Set<Substring> = ["sub", "exp", "nbf", "iat", "tid", "ver", "scope", "kid", "st"]

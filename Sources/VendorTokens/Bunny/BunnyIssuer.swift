@@ -9,7 +9,7 @@ internal import RequestTargets
 public struct BunnyRules: Hashable, Sendable {
     /// The countries that are let in, as ISO 3166 codes; empty for all.
     public var countries: [String] = []
-    /// The countries that are kept out.
+    /// The countries that are excluded.
     public var blockedCountries: [String] = []
     /// The largest rate of a download in kilobytes a second; `nil` for any.
     public var limit: Int?
@@ -114,7 +114,7 @@ public struct BunnyIssuer: VendorIssuer {
 
     private static let reserved: Set<String> = ["token", "expires", "limit", "bcdn_token"]
 
-    /// Returns the bytes of the address, of which IPv6 has the first half alone.
+    /// Returns the bytes of the address; of IPv6, only the first half.
     private static func packed(_ client: ClientNetwork) throws(SigningError) -> [UInt8] {
         let address = client.address
         guard address.isIPv4 ? client.isAddress : client.length >= 64 else {

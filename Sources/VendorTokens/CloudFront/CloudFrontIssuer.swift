@@ -9,13 +9,13 @@ internal import RequestTargets
 public struct CloudFrontRules: Hashable, Sendable {
     /// The id of the public key in CloudFront.
     public var keyPairID: String
-    /// The digest of the signature. The service takes SHA-1 if a URL names none.
+    /// The digest of the signature. The service uses SHA-1 if a URL names none.
     public var digest = Digest.sha256
     /// True to accept SHA-1.
     public var isWeak = false
     /// True for a custom policy where a canned one would do.
     public var isCustom = false
-    /// True to state the start (`DateGreaterThan`).
+    /// True to include the start (`DateGreaterThan`).
     public var hasStart = false
 
     /// Creates rules for a key.

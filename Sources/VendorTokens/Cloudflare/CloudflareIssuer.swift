@@ -8,7 +8,7 @@ internal import Encodings
 public struct CloudflareRules: Hashable, Sendable {
     /// The name of the parameter. With `?` and `=` it is the rule's separator.
     public var name = "verify"
-    /// The life in seconds, which only the rule states: a rule for each life.
+    /// The life in seconds, which is in the rule only: each life needs a rule.
     public var life: Int64 = 300
     /// True for URL-safe Base64 without padding, the rule's flag `s`; false for Base64 that is percent-encoded.
     public var isURLSafe = true
@@ -19,7 +19,7 @@ public struct CloudflareRules: Hashable, Sendable {
 
 /// An issuer for Cloudflare's `is_timed_hmac_valid_v0`: `verify=ISSUED-MAC`, the last parameter of the query.
 ///
-/// The token has the time of issue; the rule adds the life. A token that is to end earlier is dated back.
+/// The token has the time of issue; the rule adds the life. For an earlier end, the time of issue is moved back.
 public struct CloudflareIssuer: VendorIssuer {
     /// The parameters.
     public let rules: CloudflareRules
@@ -44,7 +44,7 @@ public struct CloudflareIssuer: VendorIssuer {
 
     public func issue(_ request: SigningRequest) throws(SigningError) -> SignedDelivery {
         let signing = try Signing(request)
-        // The rule has no address. A token that is not bound, although that was asked for, opens more than was meant.
+        // The rule has no address. An unbound token in answer to a request for a bound one opens more than was meant.
         guard request.client == nil else { throw SigningError(.value, value: "client") }
         let time = min(signing.issued, signing.expires - rules.life)
         // The rule reads ten digits.

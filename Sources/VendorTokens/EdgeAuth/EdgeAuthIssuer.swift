@@ -15,7 +15,7 @@ public struct EdgeAuthIssuer: VendorIssuer {
     /// Creates an issuer.
     ///
     /// - Parameters:
-    ///   - secret: The key of the property, which the vendor shows in hexadecimal.
+    ///   - secret: The key of the property, which the vendor displays in hexadecimal.
     ///   - rules: The parameters.
     /// - Throws: ``SigningError``.
     public init(_ secret: SigningSecret, rules: EdgeAuthRules = EdgeAuthRules()) throws(SigningError) {

@@ -16,11 +16,11 @@ public struct EdgeAuthRules: Hashable, Sendable {
     public var salt: String?
     /// True to escape address, session, data and URL as a form does (`escapeEarly`).
     public var isEscaped = false
-    /// True to state the start (`st`).
+    /// True to include the start (`st`).
     public var hasStart = false
     /// True to sign the URL of a single file instead of an access list.
     public var signsURL = true
-    /// The patterns of the access list beside the request's path: `*` is any text, `?` any character.
+    /// The patterns of the access list besides the request's path: `*` is any text, `?` any character.
     public var patterns: [String] = []
     /// The payload (`data`); `nil` for none.
     public var data: String?
@@ -49,7 +49,7 @@ public struct EdgeAuthRules: Hashable, Sendable {
     /// The names of the fields, in the order of a token.
     package static let fields = ["ip", "st", "exp", "acl", "id", "data"]
 
-    /// True for what a value holds: neither a delimiter nor a control character.
+    /// True for a character of a value: neither a delimiter nor a control character.
     static func isValue(_ byte: UInt8) -> Bool {
         SigningText.isPrintable(byte) && byte != UInt8(ascii: "~") && byte != UInt8(ascii: "!")
     }
@@ -88,7 +88,7 @@ public struct EdgeAuthRules: Hashable, Sendable {
         return text
     }
 
-    /// Makes the key, and checks what no request changes.
+    /// Makes the key, and checks the settings that do not depend on the request.
     package func key(_ secret: SigningSecret) throws(SigningError) -> HMACKey {
         guard isWeak || algorithm == .sha256 else { throw SigningError(.weak, value: "algorithm") }
         try SigningText.demand(salt ?? "", named: "salt", allowing: Self.isValue)

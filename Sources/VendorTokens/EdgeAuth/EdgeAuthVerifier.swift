@@ -83,11 +83,11 @@ public struct EdgeAuthVerifier: VendorVerifier {
 
 /// Patterns in which `*` is any text and `?` any character.
 enum Wildcard {
-    /// True if the whole text matches. Takes at most the product of both lengths.
+    /// True if the whole text matches. The time is at most proportional to the product of both lengths.
     static func matches(_ pattern: Substring, text: String) -> Bool {
         let (pattern, text) = (Array(pattern.utf8), Array(text.utf8))
         var (patternIndex, position) = (0, 0)
-        // The place after the last star, and the text that it covers up to now.
+        // The index after the last star, and the text that it covers up to now.
         var star: (patternIndex: Int, position: Int)?
         while position < text.count {
             if patternIndex < pattern.count, pattern[patternIndex] == UInt8(ascii: "*") {

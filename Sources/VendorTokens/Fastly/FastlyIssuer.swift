@@ -27,7 +27,7 @@ public struct FastlyRules: Hashable, Sendable {
     }
 }
 
-/// An issuer of Fastly's tokens: `token=EXPIRES_MAC`. The service's own VCL decides what is signed.
+/// An issuer of Fastly's tokens: `token=EXPIRES_MAC`. The service's own VCL defines the signed text.
 public struct FastlyIssuer: VendorIssuer {
     /// The parameters.
     public let rules: FastlyRules

@@ -15,7 +15,7 @@ public struct MediaCDNRules: Hashable, Sendable {
     public var folder = Folder.globs
     /// The globs beside the folder's own, with ``Folder/globs``.
     public var globs: [String] = []
-    /// True to state the start (`Starts`).
+    /// True to include the start (`Starts`).
     public var hasStart = false
     /// The payload (`Data`); `nil` for none.
     public var data: String?
@@ -47,7 +47,7 @@ public struct MediaCDNRules: Hashable, Sendable {
         }
     }
 
-    /// Checks what no request changes.
+    /// Checks the settings that do not depend on the request.
     package func check() throws(SigningError) {
         if let data {
             guard !data.isEmpty else { throw SigningError(.value, value: "data") }
@@ -66,7 +66,7 @@ public struct MediaCDNRules: Hashable, Sendable {
         }
     }
 
-    /// True for what a field holds: no delimiter, and nothing that a parameter of a query does not hold.
+    /// True for a character of a field: no delimiter, and only characters of query parameters.
     static func isValue(_ byte: UInt8) -> Bool { SigningText.isQuery(byte) && byte != UInt8(ascii: "~") }
 }
 
@@ -136,7 +136,7 @@ public struct MediaCDNIssuer: VendorIssuer {
         return delivery
     }
 
-    /// A field as it is signed, and as the token shows it if that differs.
+    /// A field as it is signed, and its form in the token if that differs.
     private typealias Field = (signed: String, written: String?)
 
     private func fields(_ signing: Signing) throws(SigningError) -> [Field] {

@@ -11,7 +11,7 @@ internal import RequestTargets
 public struct SecureLinkRules: Hashable, Sendable {
     /// The signed text, exactly as nginx's line joins it: `{expires}{path}{address} {secret}`.
     public var template: SigningTemplate
-    /// True to accept MD5, which is all that the module has. Without it nothing is issued.
+    /// True to accept MD5, the only algorithm of the module. Without it, no token is issued.
     public var isWeak = false
     /// The name of the parameter with the digest.
     public var digestName = "md5"
@@ -23,7 +23,7 @@ public struct SecureLinkRules: Hashable, Sendable {
     /// Creates rules for a template.
     public init(_ template: SigningTemplate) { self.template = template }
 
-    /// Checks what no request changes.
+    /// Checks the settings that do not depend on the request.
     package func check(_ secret: SigningSecret) throws(SigningError) {
         guard isWeak else { throw SigningError(.weak, value: "algorithm") }
         // Without the secret anybody makes links.
@@ -82,7 +82,8 @@ public struct SecureLinkIssuer: VendorIssuer {
     }
 }
 
-/// A verifier of links for nginx's `secure_link_md5`. Links are good for the whole second of their expiry, as in nginx.
+/// A verifier of links for nginx's `secure_link_md5`. Links are valid for the whole second of their expiry, as in
+/// nginx.
 public struct SecureLinkVerifier: VendorVerifier {
     /// The parameters.
     public let rules: SecureLinkRules

@@ -7,27 +7,27 @@ public import Platform
 public struct SignedDelivery: Hashable, Sendable {
     /// The format.
     public let format: VendorFormat
-    /// The token alone, as a verifier takes it.
+    /// Only the token, as a verifier accepts it.
     public let token: String
-    /// The time at which the edge stops to accept the token, or a second later where the format counts the last one in.
+    /// The time at which the edge stops to accept the token; a second later for formats that include the last second.
     public let expires: Timestamp
     /// The query parameters with the token, without `?`; `nil` if the format has none.
     public internal(set) var query: String?
     /// The cookies with the token, all of which are set; empty if the format has none.
     public internal(set) var cookies: [Cookie] = []
-    /// The path of the request with the token in it, which relative references keep; `nil` if the format has none.
+    /// The path of the request with the token in it, which relative references retain; `nil` if the format has none.
     public internal(set) var path: String?
     /// The URL of the file with the token, in the path or else in the query; `nil` without a host or a file, or if the format
-    /// has cookies alone.
+    /// has only cookies.
     public internal(set) var url: String?
 
-    /// A place in a request for a token.
+    /// A location in a request for a token.
     public enum Carrier: String, Hashable, Sendable, CaseIterable {
         /// Parameters of the query: for one file, or for players that add them to each reference.
         case query
         /// Cookies, which players send by themselves.
         case cookie
-        /// A segment of the path, which relative references keep.
+        /// A segment of the path, which relative references retain.
         case segment
     }
 
@@ -74,10 +74,11 @@ public struct SignedDelivery: Hashable, Sendable {
 }
 
 extension SignedDelivery {
-    /// Puts the token into the query, a cookie and a segment under one name, where its characters permit, and makes the URL.
+    /// Writes the token into the query, a cookie and a segment under one name, if its characters permit, and makes the
+    /// URL.
     ///
-    /// - Throws: ``SigningError`` with ``SigningError/Code/character`` if no carrier takes it, ``SigningError/Code/size`` if it
-    ///   is too large.
+    /// - Throws: ``SigningError`` with ``SigningError/Code/character`` if no carrier accepts it,
+    ///   ``SigningError/Code/size`` if it is too large.
     package mutating func carry(
         as name: String,
         in carriers: Set<Carrier>,

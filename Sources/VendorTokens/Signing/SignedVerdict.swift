@@ -8,7 +8,7 @@ public import RequestTargets
 public struct SignedRequest: Hashable, Sendable {
     /// The path of the request, percent-encoded, without the token.
     public var path: String
-    /// The folder that the edge takes from the path, for formats that sign one; `nil` if it takes none.
+    /// The folder that the edge reads from the path, for formats that sign one; `nil` for none.
     public var scope: String?
     /// The address of the client; `nil` if it is unknown.
     public var client: IPAddress?
@@ -35,9 +35,9 @@ public enum SignedVerdict: Hashable, Sendable {
     public var grant: SignedGrant? { if case .allowed(let grant) = self { grant } else { nil } }
 }
 
-/// The facts that a verified token states.
+/// The facts of a verified token.
 public struct SignedGrant: Hashable, Sendable {
-    /// The expiry, as the token states it.
+    /// The expiry of the token.
     public let expires: Timestamp
     /// The session or subject; `nil` if the token names none.
     public var session: String?

@@ -5,9 +5,9 @@
 public struct SigningError: Error, Hashable, Sendable {
     /// The reason.
     public let code: Code
-    /// The name of the value that is at fault, such as `path` or `data`; `nil` if none is.
+    /// The name of the faulty value, such as `path` or `data`; `nil` for none.
     public let value: String?
-    /// The character that the format does not take in the value; `nil` for other reasons.
+    /// The character that the format does not accept in the value; `nil` for other reasons.
     public let character: Unicode.Scalar?
 
     /// Creates an error.
@@ -22,21 +22,21 @@ public struct SigningError: Error, Hashable, Sendable {
     public enum Code: String, Sendable, CaseIterable {
         /// The key is empty, malformed, or of a type that the format does not have.
         case key = "grant_key_unusable"
-        /// The algorithm is weak, and the profile does not say `weak: true`.
+        /// The algorithm is weak, and the profile does not have `weak: true`.
         case weak = "grant_algorithm_weak"
         /// A value has a character that delimits in the format. It is never escaped silently.
         case character = "grant_character_refused"
         /// A value is missing that the format or the profile demands.
         case missing = "grant_value_missing"
-        /// A value is out of range, or not one of those that the format has.
+        /// A value is out of range, or unknown to the format.
         case value = "grant_value_invalid"
         /// A setting that the format does not have.
         case setting = "grant_setting_unknown"
         /// The path is not in a form that all servers read alike, or the format has no folders or no files.
         case scope = "grant_scope_invalid"
-        /// The expiry is not after the issue, or beyond what the format can say.
+        /// The expiry is not after the issue, or beyond the range of the format.
         case times = "grant_times_invalid"
-        /// The template has an unknown placeholder, or lacks one without which anything would be opened.
+        /// The template has an unknown placeholder, or lacks one that restricts the token.
         case template = "grant_template_invalid"
         /// The token would have more than 4,096 bytes.
         case size = "grant_too_large"

@@ -4,7 +4,7 @@
 package import Cryptography
 internal import Encodings
 
-/// A secret that an edge and its issuer share. Neither description nor reflection shows it.
+/// A secret that an edge and its issuer share. Neither description nor reflection contains it.
 public struct SigningSecret: Sendable {
     package let bytes: [UInt8]
 
@@ -53,11 +53,11 @@ public struct SigningSecret: Sendable {
 extension SigningSecret: CustomStringConvertible, CustomReflectable {
     /// The size, and nothing of the secret.
     public var description: String { "secret of \(bytes.count) bytes" }
-    /// A mirror without children, so that reflection shows no part of the secret.
+    /// A `Mirror` without children, so that reflection contains no part of the secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A private key of RSA, of a curve, or of Ed25519. Neither description nor reflection shows any part of it.
+/// A private key of RSA, of a curve, or of Ed25519. Neither description nor reflection contains any part of it.
 public struct SigningPrivateKey: Sendable {
     package let key: PrivateKey
 
@@ -88,7 +88,7 @@ public struct SigningPrivateKey: Sendable {
 extension SigningPrivateKey: CustomStringConvertible, CustomReflectable {
     /// The words "private key", and nothing of it.
     public var description: String { "private key" }
-    /// A mirror without children, so that reflection shows no part of the key.
+    /// A `Mirror` without children, so that reflection contains no part of the key.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 

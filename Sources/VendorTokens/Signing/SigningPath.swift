@@ -17,7 +17,8 @@ package struct SigningPath: Hashable, Sendable {
 
     /// Reads a path that has no dot segments, empty segments or parameters, and that no server decodes to something else.
     ///
-    /// An encoded slash is one for an edge that decodes, and none for one that does not: both are signed as they are compared.
+    /// An encoded slash separates segments only for an edge that decodes it. For either kind, the path is signed in the
+    /// form that the edge compares.
     ///
     /// - Parameter name: The name of the value in errors.
     init(_ text: String, named name: String = "path") throws(SigningError) {
@@ -37,9 +38,9 @@ package struct SigningPath: Hashable, Sendable {
         decoded = text
     }
 
-    /// Throws if digits at the end could be read as the first of an expiry that is signed behind the path without a delimiter: a
-    /// token for `/film2` would be one for `/film`, with a later end. A digit of a file's type is permitted, as in `.mp4`: no media
-    /// has what is left as its type.
+    /// Throws if digits at the end could be read as the first of an expiry that is signed behind the path without a
+    /// delimiter. A token for `/film2` would then be one for `/film`, with a later end. A digit of a file's type is
+    /// permitted, as in `.mp4`: no media has the shortened type.
     func demandEnd() throws(SigningError) {
         guard let last = decoded.utf8.last, last.isASCIIDigit else { return }
         let name = decoded.split(separator: "/").last ?? ""
@@ -53,7 +54,7 @@ package struct SigningPath: Hashable, Sendable {
     package var isFolder: Bool { raw.utf8.last == UInt8(ascii: "/") }
 }
 
-/// A request that was checked, with what every format takes from it.
+/// A checked request, with the values that every format uses.
 package struct Signing {
     package let request: SigningRequest
     package let path: SigningPath
@@ -62,7 +63,7 @@ package struct Signing {
     package let issued: Int64
     package let expires: Int64
 
-    /// The latest time that all formats can say: ten digits.
+    /// The latest time that all formats can express: ten digits.
     private static let latest: Int64 = 9_999_999_999
 
     init(_ request: SigningRequest) throws(SigningError) {
@@ -107,7 +108,7 @@ package struct Signing {
         return client.address
     }
 
-    /// Returns the session, if there is one, of characters that `isAllowed` takes.
+    /// Returns the session, if there is one, of characters that `isAllowed` accepts.
     package func session(_ isAllowed: (UInt8) -> Bool) throws(SigningError) -> String? {
         guard let session = request.session else { return nil }
         guard !session.isEmpty else { throw SigningError(.value, value: "session") }

@@ -4,7 +4,7 @@
 public import Platform
 public import RequestTargets
 
-/// The wish for a vendor's token: a folder or a file, the times, and what it is bound to.
+/// The request for a vendor's token: a folder or a file, the times, and the binding.
 public struct SigningRequest: Hashable, Sendable {
     /// The scheme of the URLs that players use.
     public var scheme = RequestURI.Scheme.https
@@ -18,7 +18,7 @@ public struct SigningRequest: Hashable, Sendable {
     public var query = ""
     /// The address or network of the client that the token is bound to; `nil` for none.
     public var client: ClientNetwork?
-    /// The id of the session that the token shows, such as ``SixteenBytes/hexadecimal`` of ``SessionID``; `nil` for none.
+    /// The id of the session in the token, such as ``SixteenBytes/hexadecimal`` of ``SessionID``; `nil` for none.
     public var session: String?
     /// The time of issue.
     public var issued: Timestamp

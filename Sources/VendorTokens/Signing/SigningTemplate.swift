@@ -4,7 +4,7 @@
 internal import Encodings
 internal import RequestTargets
 
-/// A text with placeholders, as an edge's configuration joins what it signs: `{expires}{path}{address} {secret}`.
+/// A text with placeholders, as an edge's configuration joins the signed values: `{expires}{path}{address} {secret}`.
 public struct SigningTemplate: Hashable, Sendable {
     private enum Piece: Hashable, Sendable {
         case text(String)
@@ -58,8 +58,8 @@ public struct SigningTemplate: Hashable, Sendable {
         pieces.contains { if case .value(let own) = $0 { own == placeholder } else { false } }
     }
 
-    /// True if the digits at the end of a file's path may be read as the first of the expiry, so that a token for `/a9` is one
-    /// for `/a` with a later end.
+    /// True if the digits at the end of a file's path may be read as the first of the expiry. A token for `/a9` is then
+    /// one for `/a` with a later end.
     var mixesPathAndExpiry: Bool {
         isPath(before: .expires)
     }
@@ -120,7 +120,7 @@ public struct SigningTemplate: Hashable, Sendable {
         let path = Array((isDecoded ? signing.path.decoded : signing.path.raw).utf8)
         var values = Values(expires: Array(String(signing.expires).utf8), path: path, scope: path)
         if let address = try signing.address() {
-            // A token that is not bound, although that was asked for, opens more than was meant.
+            // An unbound token in answer to a request for a bound one opens more than was meant.
             guard has(.address) else { throw SigningError(.template, value: "{address}") }
             values.address = Array(address.text.utf8)
         }

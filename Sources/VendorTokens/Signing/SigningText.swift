@@ -3,18 +3,18 @@
 
 internal import Encodings
 
-/// The characters that formats and carriers take.
+/// The characters that formats and carriers accept.
 enum SigningText {
     /// The largest token, in bytes.
     static let maximumSize = 4096
 
-    /// Throws ``SigningError/Code/character`` with the first character of `text` that `isAllowed` does not take.
+    /// Throws ``SigningError/Code/character`` with the first character of `text` that `isAllowed` does not accept.
     static func demand(_ text: String, named name: String, allowing isAllowed: (UInt8) -> Bool) throws(SigningError) {
         guard let character = stranger(in: text, allowing: isAllowed) else { return }
         throw SigningError(.character, value: name, character: character)
     }
 
-    /// Returns the first character that `isAllowed` does not take; `nil` if there is none.
+    /// Returns the first character that `isAllowed` does not accept; `nil` if there is none.
     static func stranger(in text: String, allowing isAllowed: (UInt8) -> Bool) -> Unicode.Scalar? {
         let bytes = text.utf8.span
         var isFine = true
@@ -29,13 +29,13 @@ enum SigningText {
     /// True for letters, digits and `-`, `_`, `.`.
     static func isName(_ byte: UInt8) -> Bool { byte.isUnreserved && byte != UInt8(ascii: "~") }
 
-    /// True for what a parameter of a query holds without being read as something else; `%` and `+` for what is escaped.
+    /// True for a character of a query parameter that has no other meaning there; `%` and `+` for escaped characters.
     static func isQuery(_ byte: UInt8) -> Bool { query.contains(byte) }
 
-    /// True for what a cookie holds (RFC 6265 §4.1.1).
+    /// True for a character of a cookie (RFC 6265 §4.1.1).
     static func isCookie(_ byte: UInt8) -> Bool { cookie.contains(byte) }
 
-    /// True for what a segment holds, and slashes.
+    /// True for a character of a segment, and slashes.
     static func isSegment(_ byte: UInt8) -> Bool { segment.contains(byte) }
 
     private static let query = ASCIISet { $0.isUnreserved || "!$'()*,/:;=?@%+".utf8.contains($0) }

@@ -15,7 +15,7 @@ public enum VendorKey: Sendable {
 }
 
 extension VendorFormat {
-    /// The form of the secret that the vendor hands out; `nil` if the format has a private key alone.
+    /// The form of the secret that the vendor hands out; `nil` if the format has only a private key.
     public var secretForm: SigningSecret.Form? {
         switch self {
         case .edgeAuth: .hexadecimal
@@ -52,7 +52,7 @@ extension VendorFormat {
 
     /// Creates a verifier with the settings of a profile; `nil` if the format is only issued.
     ///
-    /// - Throws: ``SigningError``, as ``issuer(_:_:)``.
+    /// - Throws: ``SigningError``, as ``issuer(with:settings:)``.
     public func verifier(with key: VendorKey, settings: [String: String]) throws(SigningError) -> (any VendorVerifier)?
     {
         var settings = VendorSettings(settings)

@@ -38,14 +38,14 @@ public enum VendorFormat: String, Hashable, Sendable, CaseIterable {
 public protocol VendorIssuer: Sendable {
     /// The format.
     var format: VendorFormat { get }
-    /// The carriers that the format has with these parameters; a delivery has those that suit its request.
+    /// The carriers of the format with these parameters; a delivery has those that suit its request.
     var carriers: Set<SignedDelivery.Carrier> { get }
-    /// The weaknesses of key and parameters, which an operator is told at the start.
+    /// The weaknesses of key and parameters, which are reported to the operator at the start.
     var warnings: [SigningWarning] { get }
 
     /// Signs for a folder or a file.
     ///
-    /// - Throws: ``SigningError`` if the format cannot say what the request asks for.
+    /// - Throws: ``SigningError`` if the format cannot express the request.
     func issue(_ request: SigningRequest) throws(SigningError) -> SignedDelivery
 }
 

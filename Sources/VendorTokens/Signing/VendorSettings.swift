@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The settings of a profile by name, as a configuration or a command line gives them. Each is taken once; what is left over at
-/// the end is unknown to the format.
+/// The settings of a profile by name, from a configuration or a command line. Each is read once; settings that remain
+/// at the end are unknown to the format.
 struct VendorSettings {
     private var values: [String: String]
 
@@ -42,7 +42,7 @@ struct VendorSettings {
         text(name).map { $0.split(separator: separator, omittingEmptySubsequences: false).map(String.init) } ?? []
     }
 
-    /// Throws if a setting was not taken.
+    /// Throws if a setting was not read.
     func finish() throws(SigningError) {
         guard let name = values.keys.min() else { return }
         throw SigningError(.setting, value: name)

@@ -5,7 +5,8 @@ internal import Cryptography
 internal import Encodings
 internal import RequestTargets
 
-/// The parameters of a profile for Traffic Server's `url_sig`, which is for estates that have it: its algorithms are weak.
+/// The parameters of a profile for Traffic Server's `url_sig`. It is for existing installations: its algorithms are
+/// weak.
 public struct URLSigRules: Hashable, Sendable {
     /// The number of the key in the plugin's file, 0 to 15.
     public var keyNumber = 0
@@ -13,7 +14,7 @@ public struct URLSigRules: Hashable, Sendable {
     public var algorithm = Algorithm.sha1
     /// True to accept the algorithms. Without it nothing is issued.
     public var isWeak = false
-    /// The place of the signature.
+    /// The position of the signature.
     public var location = Location.query
 
     /// Creates the default rules.
@@ -27,7 +28,7 @@ public struct URLSigRules: Hashable, Sendable {
         case md5 = 2
     }
 
-    /// A place of a signature in URLs.
+    /// A position of a signature in URLs.
     public enum Location: Hashable, Sendable {
         /// The end of the query.
         case query
@@ -115,7 +116,7 @@ public struct URLSigIssuer: VendorIssuer {
         return pairs.joined(separator: delimiter)
     }
 
-    /// Returns a digit for each part that is signed, and for a folder a last one for all parts below it.
+    /// Returns a digit for each signed part; for a folder, a last digit stands for all parts below it.
     private func parts(_ signed: String) -> String {
         guard signed.utf8.last == UInt8(ascii: "/") else { return "1" }
         return String(repeating: "1", count: signed.utf8.count { $0 == UInt8(ascii: "/") }) + "0"

@@ -9,7 +9,7 @@ internal import Entitlements
 struct ProviderPicker: Sendable {
     /// The provider of the command line.
     let provider: String?
-    /// True if the user must not be asked.
+    /// True if no dialog may be displayed to the user.
     let isSilent: Bool
 
     /// Returns the chosen id, which may be none of `mvpds`; `nil` if none is chosen.

@@ -113,7 +113,7 @@ struct ViewCommand: AsyncParsableCommand, JSONAnswering {
 
     /// The options of the client.
     var options: AccessEnablerOptions {
-        // The command does not keep its own second screen waiting.
+        // The command does not delay its own second screen.
         let interval = Duration.seconds(login.user == nil ? 5 : 1)
         return AccessEnablerOptions(
             visitorID: visitorID,

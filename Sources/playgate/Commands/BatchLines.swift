@@ -3,8 +3,8 @@
 
 /// An assembler of batch lines: turns chunks of a file into blocks of complete lines, each with a line feed at its end.
 ///
-/// Memory use is constant. A line that spans chunks is truncated: each of its two fields is kept up to a length that is just
-/// too long, so that it is refused for the same reason as the complete field, and the field after it is kept.
+/// Memory use is constant. A line that spans chunks is truncated: each of its two fields is held up to a length that is
+/// just too long. It is then refused for the same reason as the complete field, and the field after it is held.
 struct BatchLines {
     private let longestToken: Int
     private let longestResource: Int

@@ -109,7 +109,7 @@ private struct LineBlocks {
     /// The number of the next line.
     private var number = 1
 
-    /// The size of a block, in bytes: some hundred tokens, which take some milliseconds.
+    /// The size of a block, in bytes: some hundred tokens, enough for some milliseconds.
     private static let blockSize = 256 * 1024
 
     init(file: InputFile, lines: BatchLines) {

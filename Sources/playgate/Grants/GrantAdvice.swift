@@ -4,7 +4,7 @@
 import EdgeTokens
 
 extension GrantRefusal {
-    /// The next step, for whoever ran the command.
+    /// The next step, for the user of the command.
     var advice: String {
         switch code {
         case .missing, .malformed, .tooLarge: malformedAdvice

@@ -23,7 +23,7 @@ struct GrantAnswer {
 
     var isValid: Bool { refusal == nil && obligations != nil }
 
-    /// A fact that only a store could tell, and that a check on the command line assumes.
+    /// A fact that only a store knows, and that a check on the command line assumes.
     enum Assumption: String, CaseIterable {
         /// The token was not used before (`catreplay` 1).
         case firstUse = "first_use"
@@ -35,10 +35,10 @@ struct GrantAnswer {
         case firstProof = "first_proof"
         /// The token is not rejected by chance (`catpor`).
         case notSampled = "not_sampled"
-        /// Neither the playback nor what it was issued for is revoked.
+        /// No revocation applies to the grant.
         case notRevoked = "not_revoked"
 
-        /// The assumption and what would tell, for people.
+        /// The assumption and its source, for people.
         var meaning: String {
             switch self {
             case .firstUseOfURL: "jti: this is the first use for the URL; an edge needs a replay store to tell"
@@ -105,7 +105,7 @@ struct GrantAnswer {
 }
 
 extension GrantRefusal {
-    /// The refusal and what to do next, for people.
+    /// The refusal and the next step, for people.
     func report(at now: Timestamp) -> String {
         let suffix = detail.map { " (\($0.description.printable(limit: 80)))" } ?? ""
         return """

@@ -27,7 +27,7 @@ struct GrantChecker: Sendable {
     /// Creates a checker.
     ///
     /// - Parameters:
-    ///   - issuer: The issuer of the keys; `nil` to take each token's own word for the name.
+    ///   - issuer: The issuer of the keys; `nil` to use the name in each token.
     ///   - audience: The own names.
     ///   - options: The options for signed URIs.
     init(
@@ -65,7 +65,7 @@ struct GrantChecker: Sendable {
         return policy
     }
 
-    /// The policy of the command line, which has no stores: what they would be asked is assumed, and said.
+    /// The policy of the command line, which has no stores: their answers are assumed, and the output says so.
     static func policy(audience: [String]) -> CATPolicy {
         var policy = CATPolicy()
         policy.audience = audience
@@ -101,7 +101,7 @@ struct GrantChecker: Sendable {
 
     /// Returns the verifier for a token.
     ///
-    /// - Parameter known: A verifier that is taken again if the token names its issuer.
+    /// - Parameter known: A verifier that is used again if the token names its issuer.
     func select(for token: String, known: Selected? = nil) throws(CommandFailure) -> Selected {
         if let fixed { return fixed }
         // No token can name the empty issuer, so one that names none is refused.

@@ -5,7 +5,7 @@ import ArgumentParser
 import Keys
 import Platform
 
-/// The commands for grants: the tokens that players show with every manifest, key and segment.
+/// The commands for grants: the tokens that players present with every manifest, key and segment.
 struct GrantCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "grant",
@@ -21,7 +21,7 @@ struct GrantCommand: AsyncParsableCommand {
     )
 }
 
-/// The limits of what is issued.
+/// The limits of issued grants.
 enum GrantLimits {
     /// The longest session, in milliseconds.
     static let longest: Int64 = 366 * 86_400_000

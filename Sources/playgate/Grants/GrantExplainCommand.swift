@@ -271,7 +271,7 @@ struct GrantExplanation {
         return rows.joined()
     }
 
-    /// The code of a claim that fails, or what one that is not evaluated lacks.
+    /// The code of a claim that fails, or the missing fact of a claim that is not evaluated.
     private func reason(_ claim: ExplainedClaim) -> String {
         if outcome(claim) == .fail { return claim.refusal.map { Style.faint("  \($0.code.rawValue)") } ?? "" }
         return missing(claim).map { Style.faint("  needs \($0)") } ?? ""

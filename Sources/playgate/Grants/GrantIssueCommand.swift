@@ -177,7 +177,7 @@ extension GrantCommand {
             let seconds = life.milliseconds / 1000
             let deadline = deadline.map { $0.milliseconds / 1000 } ?? max(1, seconds * 2 / 5)
             var renewal = CATRenewal(delivery, life: Int(seconds), deadline: Int(deadline))
-            // A header alone needs no cookie.
+            // With only a header, no cookie is needed.
             if delivery != .header {
                 renewal.cookieAttributes = ["Path=\(restrictions.scope ?? "/")", "Secure", "HttpOnly", "SameSite=None"]
             }
@@ -210,7 +210,7 @@ enum RenewalArgument: String, ExpressibleByArgument, CaseIterable {
 }
 
 extension Timestamp {
-    /// The time without its fraction of a second, as tokens state it.
+    /// The time without its fraction of a second, as in tokens.
     var wholeSeconds: Timestamp {
         advanced(byMilliseconds: -(((millisecondsSince1970 % 1000) + 1000) % 1000))
     }

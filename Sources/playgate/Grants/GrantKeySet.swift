@@ -67,7 +67,7 @@ struct GrantKeySet: Sendable {
     }
 
     private func read(issuer: String) throws(CommandFailure) -> KeySetReading {
-        // COSE has PS256 alone for RSA; a JWK for RS256 says so.
+        // For RSA, COSE has only PS256; a JWK for RS256 says so.
         let binding = KeyBinding(issuer: issuer, format: format, rsaAlgorithm: .ps256)
         do throws(KeySetError) { return try KeySetReading(bytes, source: .local, binding: binding) } catch {
             throw CommandFailure(

@@ -132,7 +132,7 @@ extension GrantCommand {
 
         private func publish(_ path: String) throws {
             let published = try Self.published(try GrantKeySet(path).keys(of: "").keys, as: format)
-            // A terminal is no place for bytes.
+            // Bytes are not written to a terminal.
             let isText = format == .cose && Terminal.output.isInteractive
             Terminal.output.write(isText ? [UInt8]((published.hexadecimal + "\n").utf8) : published)
         }
@@ -202,7 +202,7 @@ extension GrantCommand {
 }
 
 extension GeneratedKey {
-    /// The secret part as the gate's configuration takes it from a file: one line of URL-safe Base64, or PEM.
+    /// The secret part as the gate's configuration reads it from a file: one line of URL-safe Base64, or PEM.
     fileprivate var content: [UInt8] {
         switch secret {
         case .bytes(let bytes): [UInt8]((Base64.encodeURLSafe(bytes) + "\n").utf8)
@@ -227,7 +227,7 @@ enum GrantAlgorithmArgument: String, ExpressibleByArgument, CaseIterable {
         }
     }
 
-    /// The name of the file with the key alone.
+    /// The name of the file with only the key.
     var file: String {
         switch self {
         case .hs256: "grant.key"

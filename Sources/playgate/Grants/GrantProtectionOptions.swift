@@ -7,7 +7,7 @@ import EdgeTokens
 import Encodings
 import MediaResources
 
-/// The options for what a new grant is given for, which the gates of the issuer compare with their catalogues.
+/// The options for the resource of a new grant, which the gates of the issuer compare with their catalogues.
 struct GrantProtectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The gates' subject key; without it they open nothing by the grant.", valueName: "file"),

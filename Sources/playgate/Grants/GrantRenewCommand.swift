@@ -177,7 +177,7 @@ extension GrantCommand {
             }
         }
 
-        /// Returns the outcome for a grant that is not renewed at `now`; `nil` if nothing keeps it from that.
+        /// Returns the outcome for a grant that is not renewed at `now`; `nil` if nothing prevents it.
         private func outcomeBeforeRenewal(of grant: any PlaybackGrant, at now: Timestamp) -> GrantRenewalOutcome? {
             if let refusal = grant.timeRefusal(at: now) { return GrantRenewalOutcome(refusal: refusal) }
             return obstacle(to: grant, at: now).map { obstacle in
@@ -218,7 +218,7 @@ struct GrantRenewalOutcome {
         case sessionEnds = "session_ends"
         case shortPath = "path_too_short"
 
-        /// The reason and what to do, for people.
+        /// The reason and the next step, for people.
         var words: String {
             switch self {
             case .notRenewable:

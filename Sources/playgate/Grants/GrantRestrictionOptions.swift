@@ -6,7 +6,7 @@ import CommonAccessTokens
 internal import EdgeTokens
 import RequestTargets
 
-/// The options for what a new grant is restricted to.
+/// The options for the restrictions of a new grant.
 struct GrantRestrictionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The folder that the grant opens with everything below it: /live/tnt/.", valueName: "path")
@@ -61,7 +61,7 @@ struct GrantRestrictionOptions: ParsableArguments {
         }
     }
 
-    /// Throws if the grant, whose claims everybody can read, would lack a scope or show who the client is.
+    /// Throws if the grant would lack a scope or identify the client. Everybody can read its claims.
     func validateInClear() throws {
         guard scope != nil else { throw ValidationError("--scope is missing: the folder that the grant opens") }
         for network in address where network.isTooNarrow {
@@ -109,6 +109,6 @@ struct NetworkArgument: ExpressibleByArgument {
         self.length = length
     }
 
-    /// True if the network tells more of a client than a grant in clear text may.
+    /// True if the network reveals more of a client than a grant in clear text may.
     var isTooNarrow: Bool { length > (address.isIPv4 ? 24 : 56) }
 }

@@ -70,7 +70,7 @@ struct SignedURIOptions: ParsableArguments {
     }
 }
 
-/// A place of a pattern's match in a URL.
+/// A position of a pattern's match in a URL.
 enum PatternMatchArgument: String, ExpressibleByArgument, CaseIterable {
     case whole, start, search
 }
@@ -158,7 +158,7 @@ enum SchemeArgument: String, ExpressibleByArgument, CaseIterable {
     var scheme: RequestURI.Scheme? { RequestURI.Scheme(rawValue: rawValue) }
 }
 
-/// A place of a token in a URL.
+/// A position of a token in a URL.
 enum CarrierArgument: String, ExpressibleByArgument, CaseIterable {
     case query, path
 }

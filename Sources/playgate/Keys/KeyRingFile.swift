@@ -42,13 +42,13 @@ struct KeyRingFile {
         case signing
         /// It will sign.
         case next
-        /// It verifies what it signed.
+        /// It verifies its former signatures.
         case verifying
         /// It does nothing any more.
         case expired
     }
 
-    /// Returns the role of the key at `place`: of several that may sign, the one that began last does.
+    /// Returns the role of a key. Of several keys that may sign, the one that began last does.
     func role(_ index: Int, at now: Timestamp) -> Role {
         let member = members[index]
         if let end = member.verifyUntil, end < now { return .expired }
@@ -56,7 +56,7 @@ struct KeyRingFile {
         return index == signer(at: now) ? .signing : .verifying
     }
 
-    /// The place of the key that signs at `now`, as a gate finds it.
+    /// The index of the key that signs at `now`, as a gate finds it.
     func signer(at now: Timestamp) -> Int? {
         var found: Int?
         for (index, member) in members.enumerated() where member.key.operations.contains(.sign) {

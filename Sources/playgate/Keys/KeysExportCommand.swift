@@ -65,12 +65,12 @@ extension KeysCommand {
                     code: "secret_not_printed"
                 )
             }
-            // A terminal is no place for bytes.
+            // Bytes are not written to a terminal.
             let isText = format == .cose && Terminal.output.isInteractive
             Terminal.output.write(isText ? [UInt8]((content.hexadecimal + "\n").utf8) : content)
         }
 
-        /// The places of the keys that are exported.
+        /// The indices of the keys that are exported.
         private func indices(_ ring: KeyRingFile, at now: Timestamp) throws(CommandFailure) -> [Int] {
             if let kid {
                 let index = ring.members.firstIndex { $0.key.id == KeyID(kid) }

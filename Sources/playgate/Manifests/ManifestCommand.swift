@@ -16,7 +16,7 @@ struct ManifestCommand: ParsableCommand {
     )
 }
 
-/// A place of the grant on the command line.
+/// A position of the grant on the command line.
 enum ManifestModeArgument: String, ExpressibleByArgument, CaseIterable {
     /// The first segment of the path.
     case segment

@@ -3,7 +3,7 @@
 
 import CommandLineSupport
 
-/// A progress bar for a file that is being read. It is shown only if standard error is a terminal.
+/// A progress bar for a file that is being read. It is displayed only if standard error is a terminal.
 struct ProgressBar {
     private let total: Int?
     private let isVisible: Bool

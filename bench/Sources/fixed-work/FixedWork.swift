@@ -61,10 +61,10 @@ enum FixedWork {
             work = { left.covers(right) }
         default: fatalError("no such part: \(arguments[1])")
         }
-        repeated(work, arguments[1], count)
+        run(work, part: arguments[1], count: count)
     }
 
-    private static func repeated(_ work: () -> Bool, _ part: String, _ count: Int) {
+    private static func run(_ work: () -> Bool, part: String, count: Int) {
         for _ in 0..<count { precondition(work(), "\(part) went wrong") }
     }
 

@@ -64,7 +64,7 @@ enum GrantWork {
 
 extension TokenKey {
     /// Returns the key of a part: one by HS256 that never differs, or a generated one by ES256, as no private key is kept.
-    static func of(_ part: String, _ binding: KeyBinding) throws -> TokenKey {
+    static func of(_ part: String, binding: KeyBinding) throws -> TokenKey {
         guard part.hasSuffix("-es256") else {
             return try TokenKey(secret: [UInt8](0...31), id: KeyID("pg-2026-11"), binding: binding)
         }

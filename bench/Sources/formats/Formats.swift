@@ -12,7 +12,7 @@ struct Work {
     /// The work, any number of times.
     let body: (Int) -> Void
 
-    init(_ row: String, _ contender: String, _ body: @escaping (Int) -> Void) {
+    init(_ row: String, contender: String, body: @escaping (Int) -> Void) {
         name = "\(row) \(contender)"
         self.body = body
     }

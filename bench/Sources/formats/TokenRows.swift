@@ -25,9 +25,9 @@ extension Formats {
 
     /// Returns the key for an algorithm and a format.
     private static func key(
-        _ material: Material,
-        _ algorithm: KeyAlgorithm,
-        _ format: TokenFormat
+        from material: Material,
+        algorithm: KeyAlgorithm,
+        format: TokenFormat
     ) throws -> TokenKey {
         let binding = KeyBinding(issuer: "playgate", format: format)
         if algorithm == .hs256 { return try TokenKey(secret: material.secret, id: KeyID("bench"), binding: binding) }
@@ -36,11 +36,11 @@ extension Formats {
 
     /// Returns the bare check and the bare making of a token's code or signature.
     private static func bare(
-        _ material: Material,
-        _ algorithm: KeyAlgorithm,
-        _ parts: TokenParts,
-        _ verified: String,
-        _ issued: String?
+        from material: Material,
+        algorithm: KeyAlgorithm,
+        parts: TokenParts,
+        verified: String,
+        issued: String?
     ) -> [Work] {
         let (secret, signed) = (material.secret, parts.signed)
         if algorithm == .hs256 {
@@ -71,7 +71,7 @@ extension Formats {
         return RequestFacts(uri: uri, method: "GET")
     }
 
-    private static func grants(_ material: Material, _ algorithm: KeyAlgorithm, _ name: String) throws -> [Work] {
+    private static func grants(from material: Material, algorithm: KeyAlgorithm, name: String) throws -> [Work] {
         let key = try key(material, algorithm, .cat)
         let (facts, now) = (facts(), material.now)
         var claims = CATClaims()
@@ -100,9 +100,9 @@ extension Formats {
     }
 
     private static func signedURIs(
-        _ material: Material,
-        _ algorithm: KeyAlgorithm,
-        _ name: String
+        from material: Material,
+        algorithm: KeyAlgorithm,
+        name: String
     ) throws -> [Work] {
         let key = try key(material, algorithm, .uriSigning)
         let (facts, now) = (facts(), material.now)

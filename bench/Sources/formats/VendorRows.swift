@@ -51,7 +51,7 @@ extension Formats {
     /// Returns the bare primitives over texts of the formats' sizes.
     private static func bare(_ material: Material) -> [Work] {
         let secret = material.secret
-        func code(_ row: String, _ text: String) -> Work {
+        func code(_ row: String, of text: String) -> Work {
             let text = Array(text.utf8)
             return Work(row, "bare") { n in
                 precondition(limits_hmac(secret, secret.count, text, text.count, Int32(n)) == Int32(n))

@@ -74,7 +74,7 @@ struct SignedToken: @unchecked Sendable {  // Its contexts are used by one threa
         return SignedToken(self, rsa)
     }
 
-    private init(_ issued: SignedToken, _ rsa: OpaquePointer) {
+    private init(_ issued: SignedToken, rsa: OpaquePointer) {
         self = issued
         self.rsa = rsa
     }

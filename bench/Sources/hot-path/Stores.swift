@@ -59,7 +59,7 @@ extension HotPath {
     }
 
     /// Returns the time of one recorded use in nanoseconds.
-    private static func nanoseconds(_ store: any ReplayStore, _ uses: [TokenUse]) async throws -> Double {
+    private static func nanoseconds(of store: any ReplayStore, uses: [TokenUse]) async throws -> Double {
         let start = limits_now()
         try await withThrowingTaskGroup(of: Int.self) { group in
             for part in 0..<64 {

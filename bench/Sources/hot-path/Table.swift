@@ -27,7 +27,7 @@ final class Table {
     ///   - options: The rounds, and the rows that are wanted.
     ///   - usesSeveralThreads: True to measure the time that passes; false for the processor time, which other programs change
     ///     little.
-    init(_ title: String, _ options: HotPath.Options, usesSeveralThreads: Bool = false) {
+    init(_ title: String, options: HotPath.Options, usesSeveralThreads: Bool = false) {
         self.title = title
         clock = { usesSeveralThreads ? limits_now() : limits_used() }
         rounds = options.rounds
@@ -35,7 +35,7 @@ final class Table {
         json = options.json
     }
 
-    func measure(_ name: String, _ count: Int, _ body: @escaping (Int) -> Void) { rows.append((name, count, body)) }
+    func measure(_ name: String, count: Int, body: @escaping (Int) -> Void) { rows.append((name, count, body)) }
 
     /// Measures all rows, one round of each in turn, and prints the results. Without rounds, only allocations are counted.
     func run() {
@@ -45,8 +45,8 @@ final class Table {
         for _ in 0..<rounds {
             for row in rows {
                 let start = clock()
-                measured(row.body, row.count)
-                add(row.name, Double(clock() - start) / Double(row.count))
+                run(row.body, count: row.count)
+                add(row.name, nanoseconds: Double(clock() - start) / Double(row.count))
             }
         }
         for row in rows {
@@ -58,7 +58,7 @@ final class Table {
     }
 
     /// Adds the time of a row in the next round.
-    func add(_ name: String, _ nanoseconds: Double) {
+    func add(_ name: String, nanoseconds: Double) {
         if times[name] == nil { order.append(name) }
         times[name, default: []].append(nanoseconds)
     }
@@ -67,7 +67,7 @@ final class Table {
     func report() {
         guard let first = order.first.flatMap({ times[$0] }) else { return reportAllocations() }
         print("\n\(title); \(first.count) rounds")
-        print(pad("", 46), "      ns   ratio", allocations.isEmpty ? "" : " allocations")
+        print(pad("", to: 46), "      ns   ratio", allocations.isEmpty ? "" : " allocations")
         for name in order {
             let taken = times[name] ?? []
             let row = Row(
@@ -78,10 +78,10 @@ final class Table {
                 allocations: allocations[name]
             )
             print(
-                pad(name, 46),
-                pad(fixed(row.nanoseconds.median, 1), -8),
-                pad(fixed(row.ratio.median, 4), -7),
-                row.allocations.map { pad(fixed($0, 2), -12) } ?? ""
+                pad(name, to: 46),
+                pad(fixed(row.nanoseconds.median, digits: 1), to: -8),
+                pad(fixed(row.ratio.median, digits: 4), to: -7),
+                row.allocations.map { pad(fixed($0, digits: 2), to: -12) } ?? ""
             )
             if let json, let line = try? JSONEncoder().encode(row) { json.write(line + Data("\n".utf8)) }
         }
@@ -89,7 +89,7 @@ final class Table {
 
     private func reportAllocations() {
         print("\n\(title); allocations")
-        for row in rows { print(pad(row.name, 46), pad(fixed(allocations[row.name] ?? 0, 2), -12)) }
+        for row in rows { print(pad(row.name, to: 46), pad(fixed(allocations[row.name] ?? 0, digits: 2), to: -12)) }
     }
 
     /// A row in the form that `bench/report` reads.
@@ -130,16 +130,16 @@ final class Table {
     }
 
     @inline(never)
-    private func measured(_ body: (Int) -> Void, _ count: Int) { body(count) }
+    private func run(_ body: (Int) -> Void, count: Int) { body(count) }
 
-    private func fixed(_ value: Double, _ decimals: Int) -> String {
+    private func fixed(_ value: Double, digits decimals: Int) -> String {
         let scale = (0..<decimals).reduce(1.0) { product, _ in product * 10 }
         let whole = Int((value * scale).rounded())
         let digits = String(whole % Int(scale))
         return "\(whole / Int(scale))." + String(repeating: "0", count: decimals - digits.count) + digits
     }
 
-    private func pad(_ text: String, _ width: Int) -> String {
+    private func pad(_ text: String, to width: Int) -> String {
         let spaces = String(repeating: " ", count: max(0, abs(width) - text.count))
         return width < 0 ? spaces + text : text + spaces
     }

@@ -44,12 +44,12 @@ extension HotPath {
     ///   - checks: The check; a second one that shares nothing with it is measured beside it, on a thread each.
     private static func threads<Subject: Sendable>(
         _ name: String,
-        _ tokens: [[UInt8]],
-        _ make: ([UInt8]) -> Subject,
-        _ count: Int,
-        _ options: Options,
+        tokens: [[UInt8]],
+        make: ([UInt8]) -> Subject,
+        count: Int,
+        options: Options,
         limit: SignedToken? = nil,
-        _ checks: [@Sendable (Subject) -> Bool]
+        checks: [@Sendable (Subject) -> Bool]
     ) throws {
         let table = Table("Threads, \(name): the time of one of all checks", options, usesSeveralThreads: true)
         let subjects = [tokens.map(make), tokens.map(make)]
@@ -85,7 +85,7 @@ extension HotPath {
         second.end()
     }
 
-    private static func cachingGate(_ issued: SignedToken, _ resource: MediaResource) throws -> Gate {
+    private static func cachingGate(for issued: SignedToken, resource: MediaResource) throws -> Gate {
         var catalogue = Catalogue()
         let path = Catalogue.Entry.Key.path(try PathPattern("/live/tnt/"))
         let protection = Catalogue.Entry.Protection.resource(resource, requestor: "REF30")

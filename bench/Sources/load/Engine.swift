@@ -42,7 +42,7 @@ final class Engine {
     /// Connects to gates.
     ///
     /// - Parameter isBare: True for servers that check nothing, of which every answer has status 200.
-    init(_ gates: [Gate], _ audience: ViewerLoad, connections number: Int, isBare: Bool) throws {
+    init(to gates: [Gate], audience: ViewerLoad, connections number: Int, isBare: Bool) throws {
         self.audience = audience
         self.isBare = isBare
         for gate in gates {

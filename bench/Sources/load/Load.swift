@@ -75,7 +75,7 @@ struct Load: ParsableCommand {
         var report = try Report(watched, every: every, json: json)
         let engine = try Engine(gate, audience, connections: connections, isBare: bare)
         _ = try engine.run(seconds: settling, rate: nil) { _ in }
-        let capacity = try capacity ?? measuredCapacity(engine, seconds: measuring, &report)
+        let capacity = try capacity ?? measuredCapacity(by: engine, seconds: measuring, into: &report)
         for phase in phase {
             report.title("\(Int(phase.part * 100)) % of that")
             _ = try engine.run(seconds: phase.seconds, rate: capacity * phase.part) { report.record($0) }
@@ -93,7 +93,7 @@ struct Load: ParsableCommand {
         )
     }
 
-    private func measuredCapacity(_ engine: Engine, seconds: Int, _ report: inout Report) throws -> Double {
+    private func measuredCapacity(by engine: Engine, seconds: Int, into report: inout Report) throws -> Double {
         report.title("capacity")
         let capacity = try engine.run(seconds: seconds, rate: nil) { report.record($0) }
         report.end()

@@ -97,9 +97,9 @@ struct Report {
     private func write(
         _ phase: String,
         after seconds: Double,
-        _ answers: Double,
-        _ milliseconds: [Double],
-        _ use: (core: Double, memory: [Int])?
+        answers: Double,
+        milliseconds: [Double],
+        use: (core: Double, memory: [Int])?
     ) {
         print(
             String(format: "%6.0f %10.0f", seconds, answers),

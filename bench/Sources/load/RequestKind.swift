@@ -57,18 +57,18 @@ enum RequestKind: CaseIterable {
             let body = #"{"media":"tnt","token":"\#(token)"}"#
             return "POST /v1/playback HTTP/1.1\r\nHost: gate\r\nContent-Type: application/json\r\n"
                 + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
-        case .firstSegment, .segment: return check("/live/tnt/seg1.ts", token)
-        case .withoutToken: return check("/live/tnt/seg1.ts", nil)
-        case .unprotected: return check("/free/seg1.ts", nil)
+        case .firstSegment, .segment: return check(of: "/live/tnt/seg1.ts", token: token)
+        case .withoutToken: return check(of: "/live/tnt/seg1.ts", token: nil)
+        case .unprotected: return check(of: "/free/seg1.ts", token: nil)
         case .damagedToken:
             var bytes = Array(token.utf8)
             let index = bytes.count - 60
             bytes[index] = bytes[index] == UInt8(ascii: "B") ? UInt8(ascii: "C") : UInt8(ascii: "B")
-            return check("/live/tnt/seg1.ts", String(decoding: bytes, as: UTF8.self))
+            return check(of: "/live/tnt/seg1.ts", token: String(decoding: bytes, as: UTF8.self))
         }
     }
 
-    private func check(_ target: String, _ token: String?) -> String {
+    private func check(of target: String, token: String?) -> String {
         "GET /v1/check/forward HTTP/1.1\r\nHost: gate\r\nX-Forwarded-Method: GET\r\nX-Forwarded-Uri: \(target)\r\n"
             + (token.map { "Cookie: token=\($0)\r\n" } ?? "") + "\r\n"
     }

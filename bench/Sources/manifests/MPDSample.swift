@@ -27,7 +27,7 @@ struct MPDSample {
         return [UInt8]((head + adaptationSets + "  </Period>\n</MPD>\n").utf8)
     }
 
-    private static func representation(_ id: Int, _ content: String = "") -> String {
+    private static func representation(id: Int, content: String = "") -> String {
         "      <Representation id=\"v\(id)\" mimeType=\"video/mp4\" codecs=\"avc1.64001f\" width=\"1280\" height=\"720\" "
             + "bandwidth=\"\(id)00000\">\n\(content)      </Representation>\n"
     }
@@ -39,7 +39,7 @@ struct MPDSample {
                 "          <SegmentURL media=\"video/1080p/segment-\(1_000_000 + number).m4s\" mediaRange=\"0-\(number)99\"/>\n"
             }
             let list = "        <SegmentList duration=\"4\">\n" + urls.joined() + "        </SegmentList>\n"
-            return representation(id, list)
+            return representation(id: id, content: list)
         }
         return mpd("    <AdaptationSet>\n\(sets.joined())    </AdaptationSet>\n")
     }()
@@ -52,14 +52,14 @@ struct MPDSample {
                 "      <SegmentTemplate timescale=\"90000\" media=\"$RepresentationID$/$Time$.m4s\" "
                 + "initialization=\"$RepresentationID$/i.mp4\">\n        <SegmentTimeline>\n\(entries)        </SegmentTimeline>\n"
                 + "      </SegmentTemplate>\n"
-            return "    <AdaptationSet>\n" + template + representation(id) + "    </AdaptationSet>\n"
+            return "    <AdaptationSet>\n" + template + representation(id: id) + "    </AdaptationSet>\n"
         }
         return mpd(sets.joined())
     }()
 
     /// An MPD as it is for video on demand.
     private static let templates: [UInt8] = {
-        let representations = (1...8).map { representation($0) }.joined()
+        let representations = (1...8).map { representation(id: $0) }.joined()
         let template =
             "      <SegmentTemplate duration=\"4\" media=\"$RepresentationID$/$Number%05d$.m4s\" initialization=\"$RepresentationID$/i.mp4\"/>\n"
         return mpd("    <AdaptationSet>\n" + template + representations + "    </AdaptationSet>\n")
@@ -79,7 +79,7 @@ struct MPDSample {
             guard output == expected else { fatalError("the output depends on the pieces") }
             bare.append(time { parse(limits_xml_push_bare) })
         }
-        let ratio = Self.ratio(rewriting, trees)
+        let ratio = Self.ratio(of: rewriting, to: trees)
         print(
             """
             \(name): \(bytes.count) bytes to \(expected.count); \(rounds) rounds
@@ -111,7 +111,7 @@ struct MPDSample {
     }
 
     /// The median of the ratios of each round, whose parts are measured one after the other.
-    private static func ratio(_ times: [Double], _ others: [Double]) -> Double {
+    private static func ratio(of times: [Double], to others: [Double]) -> Double {
         zip(times, others).map { $0 / $1 }.median
     }
 

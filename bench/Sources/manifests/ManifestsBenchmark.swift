@@ -51,7 +51,7 @@ struct ManifestsBenchmark {
     /// The most bytes by which the peak memory may grow.
     static let maximumGrowth = 4 << 20
 
-    static func measure(_ playlist: Playlist, _ rounds: Int) throws {
+    static func measure(_ playlist: Playlist, rounds: Int) throws {
         let rules = try playlist.rules()
         let expected = try HLSRewriter.rewrite(playlist.bytes.span, rules: rules)
         var output: [UInt8] = []
@@ -78,7 +78,7 @@ struct ManifestsBenchmark {
     }
 
     /// Rewrites a playlist in pieces, as it arrives from an origin.
-    static func rewrite(_ playlist: Playlist, _ rules: ManifestRules, to output: inout [UInt8]) throws {
+    static func rewrite(_ playlist: Playlist, rules: ManifestRules, to output: inout [UInt8]) throws {
         output.removeAll(keepingCapacity: true)
         var rewriter = HLSRewriter(rules: rules)
         let bytes = playlist.bytes.span
@@ -89,7 +89,7 @@ struct ManifestsBenchmark {
     }
 
     /// Looks for the end of each line, and copies as many bytes as the output has, in as many pieces.
-    static func copy(_ playlist: Playlist, _ expected: [UInt8], to output: inout [UInt8]) {
+    static func copy(_ playlist: Playlist, expected: [UInt8], to output: inout [UInt8]) {
         output.removeAll(keepingCapacity: true)
         playlist.bytes.withUnsafeBytes { input in
             expected.withUnsafeBytes { expected in

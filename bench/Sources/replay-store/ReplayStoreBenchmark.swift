@@ -51,7 +51,7 @@ struct ReplayStoreBenchmark {
     static let revocations = 100_000
 
     /// Measures a million leases of half as many viewers. Returns their memory in bytes.
-    private static func measureLeases(_ digests: [TokenFingerprint], at time: Timestamp, _ end: Timestamp) -> Int {
+    private static func measureLeases(of digests: [TokenFingerprint], at time: Timestamp, until end: Timestamp) -> Int {
         let wanted = digests.indices.map { number in
             let session = SessionID(number: UInt128(number) << 64 | UInt128(UInt64(number) &* 0x9E37_79B9_7F4A_7C15))
             return StreamLease(LeaseKey(digests[number / 2]), session: session, limit: 4, expires: end)
@@ -74,9 +74,9 @@ struct ReplayStoreBenchmark {
 
     /// Measures look-ups of tags that are revoked, and of those that are not, beside those in a `Set`.
     private static func measureLookUps(
-        _ revoked: some Collection<TokenFingerprint>,
+        of revoked: some Collection<TokenFingerprint>,
         at time: Timestamp,
-        _ end: Timestamp
+        until end: Timestamp
     ) async throws {
         let key = try SubjectKey([UInt8](repeating: 7, count: 32))
         let (store, revocationCache) = (MemoryReplayStore(capacity: 1), RevocationCache { key.tag(storeKey: $0.bytes) })
@@ -107,8 +107,8 @@ struct ReplayStoreBenchmark {
     /// Measures look-ups in the mirror, and the same in a `Set`, in turn, and prints the least times.
     private static func compare(
         _ name: String,
-        _ expected: Int,
-        _ lookUp: () -> Int,
+        expected: Int,
+        lookUp: () -> Int,
         with baseline: () -> Int
     ) {
         var (own, other) = (Int.max, Int.max)

@@ -30,7 +30,7 @@ extension Target {
         let name = Array("gate".utf8)
         var count = 0
         while count < name.count, count < input.rest.count, input.rest[count] == name[count] { count += 1 }
-        demand(count < name.count, "the planted fault")
+        demand(count < name.count, or: "the planted fault")
     }
 }
 
@@ -52,7 +52,7 @@ public func testOneInput(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
 /// Ends the process if `condition` is false: a property is violated.
 func demand(
     _ condition: @autoclosure () -> Bool,
-    _ property: @autoclosure () -> String,
+    or property: @autoclosure () -> String,
     file: StaticString = #fileID,
     line: UInt = #line
 ) {

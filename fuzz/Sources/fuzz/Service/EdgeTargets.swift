@@ -89,7 +89,7 @@ private struct SimpleSearch {
     private(set) var sources: UInt16 = 0
     private(set) var isConflict = false
 
-    mutating func search(_ headers: HTTPHeaders, _ target: ParsedTarget) {
+    mutating func search(_ headers: HTTPHeaders, target: ParsedTarget) {
         for (name, value) in headers where Self.folded(name) == Array("authorization".utf8) {
             let bytes = Array(value.utf8)
             let scheme = Array("mediatoken ".utf8)
@@ -116,14 +116,14 @@ private struct SimpleSearch {
         }
     }
 
-    private mutating func show(_ value: ArraySlice<UInt8>, _ source: Int) {
+    private mutating func show(_ value: ArraySlice<UInt8>, from source: Int) {
         guard !value.isEmpty else { return }
         let text = Self.decoded(Array(value))
         if token == nil { token = text }
         if token == text { sources |= 1 << UInt16(source) } else { isConflict = true }
     }
 
-    private static func parts(_ bytes: [UInt8], _ separator: Unicode.Scalar) -> [ArraySlice<UInt8>] {
+    private static func parts(of bytes: [UInt8], separator: Unicode.Scalar) -> [ArraySlice<UInt8>] {
         bytes.split(separator: UInt8(ascii: separator), omittingEmptySubsequences: false)
     }
 

@@ -150,7 +150,7 @@ private final class BodyService: NumberingService, @unchecked Sendable {  // On 
         self.timing = timing
     }
 
-    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .body(limit: limit, nil) }
+    func receive(_ head: HTTPRequestHead, on connection: HTTPConnection) -> HTTPReception { .body(limit: limit, nil) }
 
     func respond(to request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         requests += 1
@@ -167,7 +167,7 @@ private final class HeadService: NumberingService, BodilessService, @unchecked S
 
     init(_ timing: Timing) { self.timing = timing }
 
-    func receive(_ head: HTTPRequestHead, _ connection: HTTPConnection) -> HTTPReception { .answer }
+    func receive(_ head: HTTPRequestHead, on connection: HTTPConnection) -> HTTPReception { .answer }
 
     func respond(to request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         respond(to: BodilessRequest(request), into: &output)

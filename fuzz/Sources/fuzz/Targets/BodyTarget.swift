@@ -47,7 +47,7 @@ extension Target {
         readFields(document, "<authToken>".utf8.count..<document.count - "</authToken>".utf8.count)
     }
 
-    private static func readFields(_ raw: [UInt8], _ content: Range<Int>) {
+    private static func readFields(of raw: [UInt8], content: Range<Int>) {
         guard let fields = try? TokenFields.read(raw.span, content: content) else { return }
         demand(!fields.isMissing(.requestorID) && !fields.isMissing(.resourceID), "a mandatory field is missing")
         _ = fields.string(.proxyMVPDID)

@@ -37,7 +37,7 @@ extension Target {
         return try writer.finish()
     }
 
-    private static func copy(_ reader: inout CBORReader, _ writer: inout CBORWriter) throws(CBORFault) {
+    private static func copy(from reader: inout CBORReader, to writer: inout CBORWriter) throws(CBORFault) {
         switch try reader.next() {
         case .unsigned(let value): writer.write(value)
         case .negative(let value):
@@ -64,9 +64,9 @@ extension Target {
     }
 
     private static func copyMap(
-        _ count: Int,
-        _ reader: inout CBORReader,
-        _ writer: inout CBORWriter
+        of count: Int,
+        from reader: inout CBORReader,
+        to writer: inout CBORWriter
     ) throws(CBORFault) {
         var entries: [(number: Int64?, name: String, value: [UInt8])] = []
         for _ in 0..<count {

@@ -146,8 +146,8 @@ extension Target {
 
     private static func once(
         _ rules: inout playgate_target_rules,
-        _ target: playgate_slice,
-        _ buffer: inout [CChar]
+        target: playgate_slice,
+        into buffer: inout [CChar]
     ) -> (result: Int32, text: [UInt8], found: UInt32, flags: UInt32) {
         var cut = playgate_cut()
         cut.size = UInt32(MemoryLayout<playgate_cut>.size)

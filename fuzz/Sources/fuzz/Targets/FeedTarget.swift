@@ -56,7 +56,7 @@ extension Target {
         }
     }
 
-    private static func read(_ feed: [UInt8], block: Int, _ chunk: (Int) -> Int) -> Outcome {
+    private static func read(_ feed: [UInt8], block: Int, chunk: (Int) -> Int) -> Outcome {
         var outcome = Outcome()
         var reader = FeedReader(blockSize: block)
         var start = 0

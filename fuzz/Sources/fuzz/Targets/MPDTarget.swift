@@ -115,7 +115,7 @@ private final class MPDNode {
         let levels = above.isEmpty || isLevel(below: above.count) ? above + [self] : above
         for child in children {
             if Self.texts.contains(child.name) {
-                child.check(child.text, child.name == "BaseURL" ? above : levels, isSegment: false)
+                child.check(child.text, in: child.name == "BaseURL" ? above : levels, isSegment: false)
             }
             let isSegment = [
                 "SegmentTemplate", "SegmentURL", "Initialization", "RepresentationIndex", "BitstreamSwitching",
@@ -123,21 +123,21 @@ private final class MPDNode {
             .contains(child.name)
             for (name, value) in child.attributes {
                 for item in value.split(separator: " ") {
-                    child.check(String(item), levels, isSegment: isSegment && name != "{}href")
+                    child.check(String(item), in: levels, isSegment: isSegment && name != "{}href")
                 }
             }
             child.check(levels)
         }
     }
 
-    private func check(_ reference: String, _ levels: [MPDNode], isSegment: Bool) {
+    private func check(_ reference: String, in levels: [MPDNode], isSegment: Bool) {
         guard reference.contains("FUZZGRANT") else { return }
         let url = BrowserURL(reference)
         guard url.isRelative else {
             return demand(url.isProtected("cdn.example"), "the grant goes elsewhere: \(reference)")
         }
         for chain in isSegment ? levels.last?.chains(levels) ?? [] : [levels] {
-            for base in Self.bases(chain, isSegment) {
+            for base in Self.bases(in: chain, isSegment: isSegment) {
                 demand(BrowserURL(base).isProtected("cdn.example"), "the grant goes elsewhere: \(reference) at \(base)")
             }
         }
@@ -150,7 +150,7 @@ private final class MPDNode {
     }
 
     /// The absolute bases that a relative reference can be resolved against.
-    private static func bases(_ levels: [MPDNode], _ isSegment: Bool) -> [String] {
+    private static func bases(in levels: [MPDNode], isSegment: Bool) -> [String] {
         var found: [String] = []
         for level in levels.reversed() {
             let own = level.children.filter { $0.name == "BaseURL" }.map(\.text)

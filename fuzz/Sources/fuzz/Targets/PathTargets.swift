@@ -27,7 +27,7 @@ extension Target {
         if (try? MediaPath(text + "?a/../b")) != path { demand(text.utf8.count > MediaPath.maximumSize - 8, "query") }
     }
 
-    private static func encode(_ path: String, _ isEncoded: (UInt8) -> Bool) -> String {
+    private static func encode(_ path: String, isEncoded: (UInt8) -> Bool) -> String {
         var encoded: [UInt8] = []
         var rest = Array(path.utf8)[...]
         while let byte = rest.first {
@@ -130,7 +130,7 @@ extension Target {
     }
 
     /// True if a glob covers a path, both as Unicode scalars.
-    private static func matches(_ glob: ArraySlice<Unicode.Scalar>, _ path: [Unicode.Scalar]) -> Bool {
+    private static func matches(_ glob: ArraySlice<Unicode.Scalar>, path: [Unicode.Scalar]) -> Bool {
         // The positions in the path at which the steps so far can end.
         var ends: Set<Int> = [0]
         var rest = glob

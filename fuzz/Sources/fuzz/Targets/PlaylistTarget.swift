@@ -53,7 +53,7 @@ extension Target {
 
     private static func rewrite(
         _ playlist: [UInt8],
-        _ rules: ManifestRules,
+        rules: ManifestRules,
         size: () -> Int
     ) -> Result<[UInt8], ManifestFault> {
         var rewriter = HLSRewriter(rules: rules)
@@ -77,7 +77,7 @@ extension Target {
     }
 
     /// Checks a line before and after, by a reader of URLs that is another than the rewriter's.
-    private static func check(_ before: ArraySlice<UInt8>, _ after: ArraySlice<UInt8>, _ host: String) {
+    private static func check(before: ArraySlice<UInt8>, after: ArraySlice<UInt8>, host: String) {
         let grant = Array("FUZZGRANT".utf8)
         let text = String(decoding: after, as: UTF8.self)
         guard after.contains(grant) && !before.contains(grant) else {
@@ -102,7 +102,7 @@ extension Target {
             for value in [
                 "v", "//evil.example/", "https://evil.example/", "..", "../..", "?", "#", "@evil.example", "\\",
             ] {
-                let expanded = BrowserURL.expand(reference, value)
+                let expanded = BrowserURL.expand(reference, with: value)
                 demand(BrowserURL(expanded).isProtected(host), "the grant goes elsewhere: \(reference) with \(value)")
             }
         }
@@ -163,7 +163,7 @@ struct BrowserURL {
     }
 
     /// Replaces all variables by `value`.
-    static func expand(_ reference: String, _ value: String) -> String {
+    static func expand(_ reference: String, with value: String) -> String {
         var text = ""
         var rest = reference[...]
         while let start = rest.firstRange(of: "{$"), let end = rest[start.upperBound...].firstIndex(of: "}") {

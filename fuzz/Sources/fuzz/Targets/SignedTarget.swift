@@ -18,7 +18,7 @@ private struct SignedFixture: Sendable {
         make(.accessControl, ["kid": "k", "algorithm": "sha512"], "/live/tnt/"),
     ]
 
-    private static func make(_ format: VendorFormat, _ settings: [String: String], _ path: String) -> SignedFixture {
+    private static func make(_ format: VendorFormat, settings: [String: String], path: String) -> SignedFixture {
         var random = SystemRandomNumberGenerator()
         // Printable, as the secrets of files are.
         let secret = (0..<32).map { _ in UInt8.random(in: 0x21...0x7E, using: &random) }

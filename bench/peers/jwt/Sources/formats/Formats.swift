@@ -88,10 +88,10 @@ struct Formats {
                 let work = works.first(where: { $0.name == "\(words[0]) \(words[1])" })
             else { fatalError("no such work: \(line)") }
             var count = 1
-            while try await time(work, count) < 2_000_000 { count *= 2 }
+            while try await time(of: work, count: count) < 2_000_000 { count *= 2 }
             var (used, total) = (UInt64(0), 0)
             while Double(used) < seconds * 1e9 {
-                used += try await time(work, count)
+                used += try await time(of: work, count: count)
                 total += count
             }
             print(Double(used) / Double(total))
@@ -99,7 +99,7 @@ struct Formats {
         }
     }
 
-    private static func time(_ work: Work, _ count: Int) async throws -> UInt64 {
+    private static func time(of work: Work, count: Int) async throws -> UInt64 {
         let start = used()
         try await work.body(count)
         return used() - start
