@@ -144,8 +144,8 @@ let package = Package(
             "KeySources",
             [
                 "Platform", "Encodings", "Cryptography", "Keys", "RequestTargets",
-                .service("AsyncHTTPClient", "async-http-client"), .nio("NIOCore"), .nio("NIOPosix"),
-                .nio("NIOHTTP1"), .nioSSL, .log, .lifecycle("ServiceLifecycle"),
+                .service("AsyncHTTPClient", "async-http-client"), .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"),
+                .nioSSL, .log, .lifecycle("ServiceLifecycle"),
             ]
         ),
         .room(
@@ -197,8 +197,8 @@ let package = Package(
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "ReplayStores",
                 "PlaybackGate", "Manifests", "EdgeChecks", "HTTPServer", "KeySources", "GateConfiguration", "Telemetry",
-                "EdgeListener", .service("AsyncHTTPClient", "async-http-client"), .nio("NIOCore"),
-                .nio("NIOHTTP1"), .nioSSL, .system, .metrics("Metrics"),
+                "EdgeListener", .service("AsyncHTTPClient", "async-http-client"), .nio("NIOCore"), .nio("NIOHTTP1"),
+                .nioSSL, .system, .metrics("Metrics"),
             ],
             embedding: ["openapi.yaml"]
         ),
@@ -216,8 +216,7 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "MediaTokens",
                 "RequestTargets", "EdgeTokens", "ReplayStores", "PlaybackGate", "HTTPServer", "KeySources",
-                "GateConfiguration", "Telemetry", "EdgeListener", "GateAPI", .nio("NIOCore"),
-                .nio("NIOHTTP1"),
+                "GateConfiguration", "Telemetry", "EdgeListener", "GateAPI", .nio("NIOCore"), .nio("NIOHTTP1"),
             ],
             embedding: ["Page/operator.css", "Page/operator.js"]
         ),
@@ -328,7 +327,7 @@ let package = Package(
         ),
         .fastTests("GateGRPC", ["GateGRPC", "GateTestSupport", .nio("NIOCore")]),
         .tests(
-            "GateService",
+            "GateServer",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "ReplayStores",

@@ -57,7 +57,7 @@ struct Attempts {
 
     /// Waits for the next attempt.
     ///
-    /// - Parameter asked: The delay that the service requests; `nil` for none.
+    /// - Parameter requested: The delay that the service requests; `nil` for none.
     /// - Returns: False, at once, if no attempt remains or the next one would begin after the deadline.
     mutating func next(after requested: Duration? = nil) async throws(ServiceFailure) -> Bool {
         guard let delay = policy.delay(after: count, requested: requested),

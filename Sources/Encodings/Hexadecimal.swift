@@ -17,7 +17,7 @@ extension UInt8 {
 extension UInt64 {
     /// Returns one of the 16 lower-case hexadecimal digits, in ASCII.
     ///
-    /// - Parameter place: The index of the digit, from 0 (the highest) to 15.
+    /// - Parameter position: The index of the digit, from 0 (the highest) to 15.
     @inlinable
     package func hexadecimalDigit(_ position: Int) -> UInt8 {
         let digit = UInt8(truncatingIfNeeded: self >> UInt64(60 - 4 * position)) & 0xF

@@ -24,13 +24,13 @@
             _ settings: ListenerSettings,
             authority: any CheckAuthority,
             group: any EventLoopGroup,
-            places: ConnectionLimit,
+            connectionLimit: ConnectionLimit,
             onListening: @escaping @Sendable (ListenerAddress) -> Void
         ) {
             self.settings = settings
             self.authority = authority
             self.group = group
-            self.connectionLimit = places
+            self.connectionLimit = connectionLimit
             self.onListening = onListening
         }
 

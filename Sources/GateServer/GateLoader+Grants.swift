@@ -76,7 +76,7 @@ extension GateLoader {
         /// Creates an authority with the subject key and the revocation cache of the one before. Tags in the cache are
         /// made by that key, so that a change of the key becomes effective after a restart.
         package func authority(
-            inPlaceOf present: GrantService,
+            replacing present: GrantService,
             keySets: KeySetKeeper,
             metrics: any MetricsFactory
         ) -> GrantService {

@@ -227,7 +227,7 @@ extension Logger {
     }
 }
 
-/// The task that keeps the cache of revocations up to date.
+/// The task that refreshes the cache of revocations.
 private struct RevocationRefresh: Service {
     let revocationCache: RevocationCache
     let store: any GrantStore

@@ -155,7 +155,7 @@ final class Reloader: Service {
             configuration,
             store: present.gate.store,
             grants: present.gate.grants.flatMap {
-                builder.grants?.authority(inPlaceOf: $0, keySets: keySets, metrics: metrics)
+                builder.grants?.authority(replacing: $0, keySets: keySets, metrics: metrics)
             },
             observer: observer
         )

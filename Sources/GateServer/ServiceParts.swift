@@ -246,7 +246,7 @@ struct ServiceParts {
                     try certificates.settings(of: edge.listener, edge.connectionLimit.listener, speaking: "h2"),
                     authority: authority,
                     group: loops,
-                    places: edge.connectionLimit,
+                    connectionLimit: edge.connectionLimit,
                     onListening: onListening(edge.connectionLimit.listener)
                 )
                 listeners.append(listener)
@@ -262,7 +262,7 @@ struct ServiceParts {
                 try certificates.settings(of: offload.listener, offload.connectionLimit.listener),
                 service: responder,
                 group: loops,
-                places: offload.connectionLimit,
+                connectionLimit: offload.connectionLimit,
                 budget: budget,
                 onEnd: { counters.count($0) },
                 onListening: onListening(offload.connectionLimit.listener)
@@ -329,7 +329,7 @@ struct ServiceParts {
             try certificates.settings(of: listener, connectionLimit.listener),
             responder: responder,
             group: loops,
-            places: connectionLimit,
+            connectionLimit: connectionLimit,
             budget: budget,
             clock: environment.clock,
             onListening: onListening(connectionLimit.listener)

@@ -85,11 +85,11 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
         limits: HTTPTimeLimits,
         budget: ByteBudget,
         flushes: PendingWrites,
-        place: ConnectionSlot? = nil,
+        slot: ConnectionSlot? = nil,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.service = service
-        self.slot = place
+        self.slot = slot
         bodiless = service as? any BodilessService
         self.flushes = flushes
         self.limits = limits

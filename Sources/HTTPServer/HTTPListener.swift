@@ -21,7 +21,7 @@ package struct HTTPListener: Service {
         _ settings: ListenerSettings,
         responder: any HTTPService,
         group: any EventLoopGroup,
-        places: ConnectionLimit,
+        connectionLimit: ConnectionLimit,
         budget: ByteBudget,
         clock: @escaping @Sendable () -> Timestamp,
         onListening: @escaping @Sendable (ListenerAddress) -> Void
@@ -35,7 +35,7 @@ package struct HTTPListener: Service {
         listener = SocketListener(
             settings,
             group: group,
-            connectionLimit: places,
+            connectionLimit: connectionLimit,
             // A small size bounds the memory of a client that pipelines.
             receiveBuffers: AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 2048, maximum: 4096),
             onListening: onListening
@@ -47,7 +47,7 @@ package struct HTTPListener: Service {
                 limits: limits,
                 budget: budget,
                 flushes: flushes.queue(of: channel.eventLoop),
-                place: places.slot(of: channel),
+                slot: connectionLimit.slot(of: channel),
                 clock: clock
             )
             try pipeline.addHandler(ArrivalHandler(connection, limits: decoding))

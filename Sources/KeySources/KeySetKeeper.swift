@@ -8,7 +8,7 @@
     internal import ServiceLifecycle
     internal import Synchronization
 
-    /// The sources of fetched key sets. A reload keeps those whose configuration has not changed.
+    /// The sources of fetched key sets. A reload retains those whose configuration has not changed.
     package final class KeySetKeeper: Sendable {
         private let clock: @Sendable () -> Timestamp
         private let sleep: @Sendable (Int64) async -> Void

@@ -9,4 +9,6 @@
 @_exported public import struct EdgeTokens.SessionID
 @_exported public import protocol EdgeTokens.SixteenBytes
 @_exported public import struct EdgeTokens.SubjectTag
+@_exported public import struct Encodings.TraceID
+@_exported public import struct Encodings.TraceParent
 @_exported public import struct Keys.KeyID

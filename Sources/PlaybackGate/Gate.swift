@@ -265,7 +265,7 @@ public final class Gate: Sendable {
 
     /// Ends the decision of a pending use.
     ///
-    /// - Parameter asked: The time at which the store was called.
+    /// - Parameter requestedAt: The time at which the store was called.
     func finish(_ decision: Decision, of pending: PendingUse, requestedAt: ContinuousClock.Instant) -> Decision {
         finish(decision, of: pending.request, at: pending.now, since: pending.start, requestedAt: requestedAt)
     }

@@ -39,3 +39,11 @@ extension PlaybackRequest {
         public func hash(into hasher: inout Hasher) { hasher.combine(address) }
     }
 }
+
+extension PlaybackRequest.Client {
+    /// Reads the trace ID and the span of `traceparent`; creates a new ID if the field is missing or malformed.
+    package init(traceparent: Substring?, caller: String? = nil, edge: String? = nil) {
+        let (trace, parent) = traceparent.flatMap { TraceID.parse($0.utf8.span) } ?? (.new(), .none)
+        self.init(trace: trace, parent: parent, caller: caller, edge: edge)
+    }
+}

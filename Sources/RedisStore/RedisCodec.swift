@@ -83,7 +83,7 @@
 
         /// Returns the bytes of a word; `nil` if there are not so many words.
         ///
-        /// - Parameter place: The number of the word, from 0.
+        /// - Parameter index: The number of the word, from 0.
         func word(_ index: Int) -> ArraySlice<UInt8>? {
             var rest = bytes[...]
             for number in 0..<count {

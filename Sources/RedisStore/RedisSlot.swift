@@ -33,7 +33,7 @@
 
         /// Reads an error such as `MOVED 3999 127.0.0.1:6381`; `nil` if it is not a redirection.
         ///
-        /// - Parameter asked: The server that gave the error, whose host counts if the error names none.
+        /// - Parameter server: The server that gave the error, whose host counts if the error names none.
         init?(_ text: String, from server: RedisSettings.Address) {
             let words = text.split(separator: " ")
             guard words.count >= 3, words[0] == "MOVED" || words[0] == "ASK", let slot = Int(words[1]),
@@ -63,7 +63,7 @@
 
         /// Reads the reply to `CLUSTER SLOTS`: ranges, each with the address of its primary first.
         ///
-        /// - Parameter asked: The server that gave the reply.
+        /// - Parameter server: The server that gave the reply.
         init?(_ reply: RedisReply, from server: RedisSettings.Address) {
             guard case .array(let ranges) = reply else { return nil }
             primaries = Array(repeating: nil, count: RedisSlot.count)

@@ -82,7 +82,7 @@ public final class RevocationCache: Sendable {
     /// A number that grows with each added revocation.
     package var revision: UInt64 { changes.load(ordering: .acquiring) }
 
-    /// The number of mirrored subjects.
+    /// The number of cached subjects.
     public var count: Int { subjects.load(ordering: .relaxed) }
 
     // MARK: Looking up

@@ -21,7 +21,7 @@ package struct SPOPListener: Service {
         _ settings: ListenerSettings,
         service: some SPOPService,
         group: any EventLoopGroup,
-        places: ConnectionLimit,
+        connectionLimit: ConnectionLimit,
         budget: ByteBudget,
         onEnd: @escaping @Sendable (SPOPEnd) -> Void,
         onListening: @escaping @Sendable (ListenerAddress) -> Void
@@ -30,7 +30,7 @@ package struct SPOPListener: Service {
         listener = SocketListener(
             settings,
             group: group,
-            connectionLimit: places,
+            connectionLimit: connectionLimit,
             // Notifications follow each other on few connections.
             receiveBuffers: AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 4096, maximum: 32768),
             onListening: onListening

@@ -18,7 +18,7 @@ public struct UnverifiedSignedURI: Sendable {
 
     /// Reads a token with a header, without its key.
     ///
-    /// - Parameter token: The token as shown, at most ``URISigningVerifier/maximumSize`` characters.
+    /// - Parameter token: The token as presented, at most ``URISigningVerifier/maximumSize`` characters.
     /// - Throws: ``UnverifiedTokenError`` if the token is too large, or none.
     public init(_ token: Span<UInt8>) throws(UnverifiedTokenError) {
         let read: UnverifiedJWS

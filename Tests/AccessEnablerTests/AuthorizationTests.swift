@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    /// A fault of the service in place of a token, and the resulting code.
+    /// A fault of the service instead of a token, and the resulting code.
     private static let faults: [(name: String, control: String, code: StatusCode)] = [
         ("garbage", #"{"faults":[{"on":"authorize","body":"{"}]}"#, .serverResponseFormatUnknown),
         (

@@ -120,7 +120,7 @@ struct SandboxFixture: Sendable {
     }
 }
 
-/// The requests of a client, and answers in place of the service's.
+/// The requests of a client, and answers instead of the service's.
 final class Exchanges: Sendable {
     typealias Answer = (path: String, status: Int, headers: HTTPHeaders, body: String)
 

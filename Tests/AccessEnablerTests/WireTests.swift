@@ -9,7 +9,7 @@ import ViewerTools
 
 @testable import AccessEnabler
 
-@Suite struct `What is said and shown` {
+@Suite struct `What is sent and displayed` {
     private static let settings = ConnectionSettings(
         http: HTTPTransport(),
         retry: .none,

@@ -116,7 +116,7 @@ import Testing
     ]
 
     @Test(arguments: pairs)
-    func `are valid for their key and message alone`(scheme: SignatureScheme, type: KeyType) throws {
+    func `are valid only for their key and message`(scheme: SignatureScheme, type: KeyType) throws {
         let keys = try (0..<2).map { _ in try PrivateKey(generating: type) }
         let maker = try #require(SignatureMaker(keys[0], scheme: scheme))
         let verifier = try #require(SignatureVerifier(keys[0].publicKey, scheme: scheme))
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: EllipticCurve.allCases)
-    func `of ECDSA have the lower s if it is asked for, and are valid with either`(curve: EllipticCurve) throws {
+    func `of ECDSA have the lower s on request, and are valid with either`(curve: EllipticCurve) throws {
         let key = try PrivateKey(generating: .ellipticCurve(curve))
         let maker = try #require(SignatureMaker(key, scheme: curve.scheme))
         let verifier = try #require(SignatureVerifier(key.publicKey, scheme: curve.scheme))

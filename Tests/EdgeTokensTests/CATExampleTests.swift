@@ -114,7 +114,7 @@ import Testing
         ("/live/a/12.ts", "a1190138a103a1048178185e2f6c6976652f28617c62292f5b302d395d2b5c2e747324"),
         ("/x/seg9.m4s", "a1190138a207a1016373656708a100636d3473"),
     ])
-    func `the fragments of catu match their paths alone`(path: String, fragment: String) throws {
+    func `the fragments of catu match only their paths`(path: String, fragment: String) throws {
         let verifier = try CATSample.verifier()
         var claims = CATSample.claimsWithIssuer
         claims.uri = []

@@ -80,7 +80,8 @@ import Testing
         #expect(refusal?.code == .claimUnsupported || refusal?.code == .malformed && code == .malformed)
     }
 
-    /// The label -65537 is `playgate`'s session, and means nothing in tokens of others. A set of such claims alone always holds.
+    /// The label -65537 is `playgate`'s session, and means nothing in tokens of others.
+    /// A set of only such claims always holds.
     @Test(arguments: ["-65537 3a00010000", "-70000 3a0001116f"], [true, false])
     func `exclude nothing by claims that are not understood`(label: String, isOwn: Bool) throws {
         let set = "a1" + label.split(separator: " ")[1] + "01"

@@ -12,7 +12,8 @@ import Testing
 @testable import RequestTargets
 
 /// Independent libraries for CBOR Web Tokens and COSE in Python, with a judgement of claims from the specification, in the
-/// environment that `scripts/setup test` makes. Each way takes 10,000 random tokens, in one process of Python for each key.
+/// environment that `scripts/setup test` makes. Each direction covers 10,000 random tokens, in one process of Python
+/// for each key.
 @Suite(.enabled(if: Requirement.hasOracles, "cwt, pycose and cbor2 are not installed: run scripts/setup test"))
 struct `cwt, pycose and cbor2` {
     private static let python = repository + "/.build-oracles/bin/python"
@@ -29,7 +30,7 @@ struct `cwt, pycose and cbor2` {
 
     private struct Peer {
         let key: TokenKey
-        /// The key as the oracles take it.
+        /// The key in the form that the oracles accept.
         var given: [String: String]
 
         /// The number of random tokens: 10,000 with all keys.

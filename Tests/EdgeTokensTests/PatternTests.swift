@@ -64,7 +64,7 @@ import Testing
         #expect(2000..<18_000 ~= found)
     }
 
-    /// Patterns that take engines with backtracking a time that grows exponentially.
+    /// Patterns that need a time that grows exponentially in engines with backtracking.
     static var catastrophic: [String] {
         let atoms = ["a", "[ab]", "(a|a)", "(a|ab)", "a?", "(aa?)", "(a|b|ab)", ".", "[[:alpha:]]", "(a*)"]
         let shapes: [(String) -> String] = [

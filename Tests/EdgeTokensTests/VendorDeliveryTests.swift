@@ -37,7 +37,7 @@ import Testing
         #expect(try issuer.issue(request).expires == Timestamp(secondsSince1970: VendorSample.expires))
     }
 
-    @Test func `stand in the path where relative references keep them`() throws {
+    @Test func `stand in the path where relative references retain them`() throws {
         var request = try VendorSample.request()
         request.file = VendorSample.manifest
         let akamai = try VendorSample.issuer(for: .edgeAuth, adding: ["name": "hdntl"]).issue(request)
@@ -52,7 +52,7 @@ import Testing
         #expect(try VendorSample.issuer(for: .cloudflare).issue(request).url?.contains("a.m3u8?a=1&verify=") == true)
     }
 
-    /// A token that holds what a carrier cannot is offered in the others alone.
+    /// A token that holds what a carrier cannot is offered only in the others.
     @Test func `are left out of carriers that would change them`() throws {
         let blank = try EdgeAuthIssuer(VendorSample.bytes(), rules: rules { $0.data = "a&b" }).issue(
             VendorSample.request()

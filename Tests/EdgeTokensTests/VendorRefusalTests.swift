@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    /// A token that is good for every address, although one was asked for, would open more than was meant.
+    /// A token that is good for every address, although one was requested, would open more than was meant.
     @Test func `bindings that the format does not have`() throws {
         for format in [VendorFormat.cloudflare, .accessControl] {
             let issuer = try VendorSample.issuer(for: format)

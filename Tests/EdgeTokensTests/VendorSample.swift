@@ -48,7 +48,7 @@ enum VendorSample {
         return try #require(ClientNetwork(address, length: length))
     }
 
-    /// The key that a format takes by default, of 32 bytes.
+    /// The key that a format accepts by default, of 32 bytes.
     static func key(_ format: VendorFormat) throws -> VendorKey {
         switch format {
         case .cloudFront: .privateKey(try rsa.get())

@@ -195,7 +195,7 @@ import Testing
     }
 
     /// While a property has two keys, tokens of both pass.
-    @Test func `of EdgeAuth take several keys`() throws {
+    @Test func `of EdgeAuth accept several keys`() throws {
         let other = try SigningSecret(bytes: [UInt8](repeating: 7, count: 32))
         let verifier = try EdgeAuthVerifier([other, VendorSample.bytes()])
         let row = Case(format: .edgeAuth)

@@ -13,8 +13,8 @@ import Testing
 @testable import EmbeddedGate
 @testable import PlaybackGate
 
-/// The model of the memo is the check itself: an answer that is found is the one that a check would give at that time.
-@Suite struct `A memo and the check behind it` {
+/// The model of the cache is the check itself: an answer that is found is the one that a check would give at that time.
+@Suite struct `A cache and the check behind it` {
     private static func grants(_ sample: EmbeddedSample) throws -> [String: String] {
         let address = try #require(IPAddress("192.0.2.0"))
         return [

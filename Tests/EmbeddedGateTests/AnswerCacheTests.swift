@@ -11,7 +11,7 @@ import Testing
 
 @Suite("The memo of answers")
 struct AnswerCacheTests {
-    /// A memo, and what the tests ask it: each request with an answer that is kept under it.
+    /// A cache, and the requests of the tests, each with the answer that is stored under it.
     private final class Sample {
         let cache: OpaquePointer
         let memory = SliceMemory()

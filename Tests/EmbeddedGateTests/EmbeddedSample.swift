@@ -185,7 +185,7 @@ final class EngineUnderTest {
 
     func check(_ request: Request) -> Answer { check(request, cache: nil).answer }
 
-    /// Asks a memo first, if there is one, and keeps the answer there if it has none.
+    /// Reads a cache first, if there is one, and stores the answer there if it has none.
     func check(_ request: Request, cache: OpaquePointer?) -> (answer: Answer, isFound: Bool) {
         let memory = SliceMemory()
         let tokens = request.tokens.map { memory.slice($0) }

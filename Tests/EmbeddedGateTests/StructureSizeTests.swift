@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a memo looks up a request, and keeps its answer`() throws {
+    @Test func `a cache looks up a request, and stores its answer`() throws {
         let cache = playgate_memo_create(64, 0, nil)
         defer { playgate_memo_free(cache) }
         try withGuarded(request, size: Int(PLAYGATE_REQUEST_SIZE_1)) { request in
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `a question states a request, and an answer is read`() throws {
+    @Test func `a request to the service is written, and an answer is read`() throws {
         try withGuarded(request, size: Int(PLAYGATE_REQUEST_SIZE_1)) { request in
             try withGuarded(playgate_question(), size: Int(PLAYGATE_QUESTION_SIZE_1)) { call in
                 #expect(playgate_question_make(Int32(PLAYGATE_FORWARD), request, call) == PLAYGATE_OK)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a place has rules, and a target is cut by rules`() throws {
+    @Test func `a location has rules, and a target is cut by rules`() throws {
         var location: OpaquePointer?
         try withGuarded(playgate_place_rules(), size: Int(PLAYGATE_PLACE_RULES_SIZE_1)) { rules in
             #expect(playgate_place_create(rules, &location, nil) == PLAYGATE_OK)

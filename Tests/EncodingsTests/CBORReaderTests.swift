@@ -132,7 +132,7 @@ import Testing
 
     // MARK: Limits
 
-    @Test func `keeps to its limits`() throws {
+    @Test func `observes its limits`() throws {
         func nested(_ count: Int) -> String { String(repeating: "81", count: count) + "00" }
         #expect(throws: Never.self) { try Self.notation(nested(16)) }
         #expect(throws: CBORFault.tooDeep) { try Self.notation(nested(17)) }
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `takes a long tag if it is allowed to`() throws {
+    @Test func `accepts a long tag if it may`() throws {
         #expect(try Self.notation("d8 11 80", limits: .envelope) == "17([])")
         #expect(throws: CBORFault.notShortest) { try Self.notation("d8 11 98 01 00", limits: .envelope) }
     }

@@ -4,7 +4,7 @@
 import Encodings
 import Testing
 
-@Suite struct `A reader of JSON members in place` {
+@Suite struct `A reader of JSON members without copies` {
     private static let limits = JSONLimits(depth: 4, members: 6, elements: 4)
 
     /// The names and spellings of the members; `nil` if the text is refused.
@@ -98,7 +98,7 @@ import Testing
         #expect(try Self.indices(of: others, in: names) == [2, 3, nil, nil, 4])
     }
 
-    /// The places of the members' names in a list.
+    /// The indices of the members' names in a list.
     private static func indices(of text: String, in names: JSONNames) throws -> [Int?] {
         let bytes = [UInt8](text.utf8)
         var reader = JSONMemberReader(bytes.span, limits: limits)

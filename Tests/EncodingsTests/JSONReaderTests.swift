@@ -36,7 +36,7 @@ import Testing
     }
 
     /// Foundation is the reference for randomly broken texts, except for depth and repeated names.
-    @Test func `takes no text that Foundation refuses`() throws {
+    @Test func `accepts no text that Foundation refuses`() throws {
         let samples = [
             "{\"media\":\"tnt\",\"token\":\"PHNp\",\"n\":[1,-2.5e3,true,null]}",
             "[\"\\u00e9\\n\",{\"a\":{\"b\":\"c\"}}]",
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// True if Foundation finds the text well-formed. Foundation refuses numbers that a Double cannot hold, which JSON
-    /// allows, so it is asked without exponents.
+    /// allows, so it reads the text without exponents.
     private static func isJSON(_ bytes: [UInt8]) -> Bool {
         func accepts(_ data: Data) -> Bool {
             (try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)) != nil

@@ -48,7 +48,8 @@ import Testing
         return zip(path, path.dropFirst()).allSatisfy { $0 != UInt8(ascii: "/") || !"/.".utf8.contains($1) }
     }
 
-    /// Every byte, and every pair of those that matter, at every place of paths that end within a word and at its end.
+    /// Every byte, and every pair of those that matter, at every position of paths that end within a word and at its
+    /// end.
     @Test(arguments: 7...26)
     func `are plain by what each byte and each pair of them is`(length: Int) {
         let path = [UInt8]("/live/tnt/720p/seg-00_1.ts".utf8.prefix(length))
@@ -87,7 +88,7 @@ import Testing
         #expect(bytes == [UInt8]("x\(text)\(text)".utf8))
     }
 
-    /// Every byte at every place of numbers of every length, beside the standard library.
+    /// Every byte at every position of numbers of every length, beside the standard library.
     @Test(arguments: 1...16)
     func `are a number in lower-case hexadecimal digits, or none`(length: Int) {
         let digits = [UInt8]("0918a7f6e5d4c3b2".utf8.prefix(length))
@@ -125,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `finds the first place that a simple search finds`() {
+    @Test func `finds the first position that a simple search finds`() {
         for text in Self.texts(upTo: 8) {
             for wanted in Self.texts(upTo: 4) {
                 let starts = 0..<max(0, text.count - wanted.count + 1)

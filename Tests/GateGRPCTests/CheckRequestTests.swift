@@ -49,7 +49,7 @@ import Testing
         #expect(request.headers == [.init(name: "cookie", value: "d=e"), .init(name: "x-empty", value: "")])
     }
 
-    @Test func `keeps repeated header fields apart, if they are raw`() throws {
+    @Test func `separates repeated header fields, if they are raw`() throws {
         let message = Self.message { http in
             http.write("GET", field: 2)
             http.write("/", field: 4)
@@ -118,7 +118,7 @@ import Testing
 }
 
 @Suite struct `An answer to a check` {
-    @Test func `states its status always`() {
+    @Test func `always reports its status`() {
         #expect(CheckAnswer.allow(.init()).message == [0x0A, 0, 0x1A, 0])
         let denied = CheckAnswer.deny(.init(status: 403, headers: [], body: "")).message
         #expect(denied == [0x0A, 2, 8, 7, 0x12, 5, 0x0A, 3, 8, 0x93, 3])

@@ -98,7 +98,7 @@ private final class ProcessPipe {
         own = -1
     }
 
-    /// Closes the end of the process, which then has it alone.
+    /// Closes the end of the process, which only the process then holds.
     func closeOther() {
         if other >= 0 { close(other) }
         other = -1

@@ -7,7 +7,7 @@ import Foundation
 package struct ConsoleStep: Sendable {
     /// The command, with its continued lines.
     package var command: String
-    /// The lines of the output; `…` stands for any text in a line, and alone at the end for any lines.
+    /// The lines of the output; `…` stands for any text in a line, and by itself at the end for any lines.
     package var output: [String] = []
 
     /// Returns the steps of all `console` blocks of a text.
@@ -33,7 +33,7 @@ package struct ConsoleStep: Sendable {
         return steps
     }
 
-    /// Returns what `printed` has in place of the printed output; `nil` if it is the same.
+    /// Returns what `printed` has instead of the printed output; `nil` if it is the same.
     package func difference(from printed: String) -> String? {
         var lines = printed.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         if lines.last?.isEmpty == true { lines.removeLast() }

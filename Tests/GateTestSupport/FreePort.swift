@@ -4,7 +4,7 @@
 import Foundation
 private import Synchronization
 
-/// Returns a port that nothing else takes until this process ends, below the range of ephemeral ports.
+/// Returns a port that nothing else uses until this process ends, below the range of ephemeral ports.
 ///
 /// The port stays bound, without a listener, so neither another call nor another run of tests gets it. A server that sets
 /// `SO_REUSEADDR`, as all here do, may listen on it all the same, and again after a restart.

@@ -7,7 +7,7 @@ package import PlaybackGate
 package import ReplayStores
 
 /// A random history of what grants need of a store, deterministic for a seed: leases, uses of grants, revocations, refreshes
-/// of mirrors, and reopening. Its times are those of `HistoryClock`.
+/// of caches, and reopening. Its times are those of `HistoryClock`.
 package struct GrantStoreHistory {
     /// A step of a history.
     package struct Step {

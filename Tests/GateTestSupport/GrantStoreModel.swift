@@ -124,7 +124,7 @@ package struct GrantStoreModel {
 
     // MARK: Revocations
 
-    /// Compares a refreshed mirror with all recorded revocations. All of them concern sessions that may be alive.
+    /// Compares a refreshed cache with all recorded revocations. All of them concern sessions that may be alive.
     private func compare(_ revocationCache: RevocationCache, with history: GrantStoreHistory) -> String? {
         for subject in history.subjects {
             let key = Revocation(subject, expires: latest).storeKey
@@ -150,7 +150,7 @@ package struct GrantStoreModel {
 }
 
 extension GrantStoreModel {
-    /// Runs a history with two handles on one store, each with a mirror. Returns a description of the first fault.
+    /// Runs a history with two handles on one store, each with a cache. Returns a description of the first fault.
     ///
     /// - Parameter open: Opens the handle with an index; `nil` for a store that is not reopened.
     package mutating func walk(

@@ -19,7 +19,7 @@ package final class RedisServer: Sendable {
         self.options = options
     }
 
-    /// Starts the server. It keeps its data between starts.
+    /// Starts the server. It retains its data between starts.
     package func start() throws -> Program {
         guard let program = Program.installed("redis-server") else { throw NotInstalled() }
         try? FileManager.default.removeItem(atPath: socket)

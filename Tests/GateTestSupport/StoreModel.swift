@@ -166,7 +166,7 @@ extension StoreModel {
     ///
     /// - Parameters:
     ///   - open: Opens the store.
-    ///   - isLasting: True if the store keeps its records when it is reopened.
+    ///   - isLasting: True if the store retains its records when it is reopened.
     package mutating func walk(
         _ history: StoreHistory,
         steps: Int,

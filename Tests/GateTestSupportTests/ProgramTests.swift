@@ -16,7 +16,7 @@ import Testing
         try CommandRun("/bin/sh", arguments: ["-c", script], input: input, within: seconds)
     }
 
-    @Test func `keeps its outputs apart, and tells its exit status`() throws {
+    @Test func `separates its outputs, and returns its exit status`() throws {
         let run = try Self.shell("cat; echo bad >&2; exit 3", input: [UInt8]("good".utf8))
         #expect(run.output == "good" && run.error == "bad\n" && run.status == 3)
     }
@@ -42,7 +42,7 @@ import Testing
         let isSet = Atomic(false)
     }
 
-    /// Each pipe of the system takes 64 KiB.
+    /// Each pipe of the system holds 64 KiB.
     @Test func `floods both outputs, in any order, and reads its input last`() throws {
         let flood = "head -c 3000000 /dev/zero"
         let run = try Self.shell(

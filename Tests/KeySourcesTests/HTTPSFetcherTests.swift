@@ -59,7 +59,7 @@
             #expect(result == .failure(.timeout) && server.requests.count == 1, "\(position)")
         }
 
-        @Test func `takes 5 s at most, and 2 s of them for a connection`() async throws {
+        @Test func `lasts 5 s at most, and 2 s of them for a connection`() async throws {
             let limits = HTTPSKeySetFetcher.Limits()
             #expect(limits.whole == .seconds(5) && limits.connect == .seconds(2))
             let server = try await KeyServer(.stall(""))
@@ -79,7 +79,7 @@
         }
 
         @Test(arguments: ["Content-Length: 1073741824\r\n\r\n", "\r\n"])
-        func `takes no gigabyte`(rest: String) async throws {
+        func `reads no gigabyte`(rest: String) async throws {
             let (result, server) = try await fetch(.flood(Self.head + rest))
             #expect(result == .failure(.tooLarge))
             // What the sockets' buffers hold, and no more.

@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server that does as it is told, on a free port of 127.0.0.1, byte by byte.
+/// A server that does what a test requests, on a free port of 127.0.0.1, byte by byte.
 final class KeyServer: Sendable {
     /// The behaviour after a request.
     enum Behaviour: Sendable {

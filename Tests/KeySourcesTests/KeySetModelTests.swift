@@ -25,7 +25,7 @@ import Testing
             return ids
         }
 
-        /// The shortest time in milliseconds between the last fetch and one that is not asked for.
+        /// The shortest time in milliseconds between the last fetch and one that is not requested.
         var gap: Int64 {
             guard failures > 0 else { return 216_000 }
             return min(5000 << Int64(min(failures - 1, 10)), 300_000)

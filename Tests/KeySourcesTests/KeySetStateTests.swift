@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: refused)
-    func `keeps the old keys on`(
+    func `retains the old keys on`(
         what: String,
         answer: Result<KeySetResponse, KeySetFault>,
         fault: KeySetFault
@@ -141,7 +141,7 @@ import Testing
         #expect(good.ids == ["a"] && good.confirmed == now && good.generation == generation)
     }
 
-    @Test func `is asked for again after five seconds, and at most five minutes`() {
+    @Test func `is requested again after five seconds, and at most five minutes`() {
         let state = SetSample.state()
         var time = now
         for delay in [5, 10, 20, 40, 80, 160, 300, 300, 300] as [Int64] {
@@ -211,7 +211,7 @@ import Testing
         #expect(fetches == 2)
     }
 
-    @Test func `keeps its ages if the clock is set back`() {
+    @Test func `retains its ages if the clock is set back`() {
         let state = SetSample.state()
         _ = state.fetch(SetSample.answer("a"), at: now)
         let before = now.adding(seconds: -7200)

@@ -84,7 +84,7 @@ final class ScriptedFetcher: KeySetFetcher {
         }
     }
 
-    @Test func `keeps a copy that outlives a restart`() async throws {
+    @Test func `writes a copy that outlives a restart`() async throws {
         let folder = try TemporaryFolder()
         let first = try source(folder.path)
         try await run(first) { changes in

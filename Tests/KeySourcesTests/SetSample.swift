@@ -67,7 +67,7 @@ final class SetLife {
         state.finish(answer, at: now, spread: spread)
     }
 
-    /// Fetches at `now` if it is due, and takes `answer`.
+    /// Fetches at `now` if it is due, and accepts `answer`.
     func fetch(
         _ answer: Result<KeySetResponse, KeySetFault>,
         at now: Timestamp,

@@ -7,7 +7,7 @@ import GateTestSupport
 import Keys
 import Testing
 
-/// Every algorithm × every key × both tags × every place of the algorithm: only what agrees passes (RFC 8725 §2.1).
+/// Every algorithm × every key × both tags × every location of the algorithm: only what agrees passes (RFC 8725 §2.1).
 @Suite struct `Confused algorithms` {
     struct Signer {
         let name: String

@@ -64,7 +64,7 @@ import Testing
         #expect(throws: COSERefusal.signatureInvalid) { try Self.issuer(among: Array(keys.dropLast()), of: token) }
     }
 
-    @Test func `are one alone if it has no algorithm`() throws {
+    @Test func `are only one if it has no algorithm`() throws {
         let envelope = try CraftedEnvelope(protected: "").bytes()
         #expect(try KeySet([Example.macKey()]).payload(envelope) == [0xA0])
         #expect(throws: COSERefusal.keyUnknown) {

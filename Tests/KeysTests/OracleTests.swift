@@ -28,7 +28,7 @@ struct `cwt and pycose` {
 
     private struct Peer {
         let key: TokenKey
-        /// The key as the oracles take it.
+        /// The key in the form that the oracles accept.
         let given: [String: String]
     }
 

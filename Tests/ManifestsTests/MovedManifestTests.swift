@@ -5,7 +5,8 @@ import Foundation
 import Manifests
 import Testing
 
-/// Manifests that are not at the player's URL: the origin has redirected their request, or a proxy takes a part of the path off.
+/// Manifests that are not at the player's URL: the origin redirects their request, or a proxy removes a part of the
+/// path.
 @Suite("Manifests at another URL than the player's") struct MovedManifestTests {
     /// The URL of a player, and that of the manifest, as the origin has it.
     struct Address: Sendable, CustomTestStringConvertible {

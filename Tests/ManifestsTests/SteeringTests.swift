@@ -4,7 +4,7 @@
 import Manifests
 import Testing
 
-/// Steering manifests at `https://cdn.example/live/tnt/steer`, and thumbnails at the same place.
+/// Steering manifests at `https://cdn.example/live/tnt/steer`, and thumbnails at the same location.
 @Suite("Steering manifests and thumbnails") struct SteeringTests {
     private static func rewrite(_ text: String, mode: ManifestRules.Mode) throws -> String {
         let rules = try DASH.rules(mode, url: "https://cdn.example/live/tnt/steer")
@@ -86,7 +86,7 @@ import Testing
         #expect(try Self.rewrite(own, mode: .segment()) == own)
     }
 
-    /// 1,024 clones with 64 URIs each took hours when each URI looked for its place from the beginning.
+    /// 1,024 clones with 64 URIs each took hours when each URI looked for its index from the beginning.
     @Test("are read once, however many URIs they have") func large() throws {
         let uris = (0..<64).map { "\"v\($0)\":\"a\"" }.joined(separator: ",")
         let clone = "{\"ID\":\"a\",\"URI-REPLACEMENT\":{\"PER-VARIANT-URIS\":{\(uris)}}}"

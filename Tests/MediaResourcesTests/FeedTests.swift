@@ -75,7 +75,7 @@ import Testing
         #expect(entries[1].resource == (try MediaResource(channel: "TNT", itemTitle: "No <b>guid")))
     }
 
-    @Test func `with a long namespace takes a bounded amount of memory`() {
+    @Test func `with a long namespace needs a bounded amount of memory`() {
         // The namespace is stored with each element: 600 of 32 KiB are too many at once, and 400 are not.
         let namespace = String(repeating: "n", count: 32 * 1024)
         for (count, isRefused) in [(400, false), (600, true)] {
@@ -95,7 +95,7 @@ import Testing
         #expect("\(whole)" == "\(parts)")
     }
 
-    /// libxml2 takes a `]]>` in a long text if its input ends within it, and would then read the item.
+    /// libxml2 accepts a `]]>` in a long text if its input ends within it, and would then read the item.
     @Test func `ends in the same way, wherever chunks end`() {
         let text = String(repeating: "x", count: 400) + "]]>" + String(repeating: "x", count: 400)
         let item = "<item><guid>1</guid></item>"
@@ -317,7 +317,7 @@ import Testing
         "http://www.rssboard.org/media-rss", "https://www.rssboard.org/media-rss", "http://www.rssboard.org/media-rss/",
         "http://rssboard.org/media-rss", " http://search.yahoo.com/mrss/ ",
     ])
-    func `keeps ratings and streams under every spelling of the namespace`(namespace: String) throws {
+    func `finds ratings and streams under every spelling of the namespace`(namespace: String) throws {
         let item = """
             <item><guid>1</guid><media:rating scheme="urn:v-chip">TV-MA</media:rating>
             <media:group><media:content url="/a.m3u8"/></media:group>
@@ -382,7 +382,7 @@ import Testing
             ("<media:content url='/p.jpg'/><media:content url='/a.mp4'/>", ["/a.mp4"]),
         ] as [(String, [String])]
     )
-    func `takes no image or document for a stream`(content: String, paths: [String]) {
+    func `mistakes no image or document for a stream`(content: String, paths: [String]) {
         let (items, _) = read(Self.head + "<item><title>t</title>\(content)</item>" + Self.tail)
         switch items.first {
         case .entry(let entry):

@@ -153,7 +153,7 @@ import Testing
         #expect(read > 2000 && refused > 2000, "\(read) read, \(refused) refused")
     }
 
-    /// libxml2 keeps every name in its dictionary, and the sender chooses the names.
+    /// libxml2 stores every name in its dictionary, and the sender chooses the names.
     @Test func `with ever new names do not fill libxml2's dictionary`() throws {
         let name = String(repeating: "n", count: 400)
         for index in 0..<40_000 {

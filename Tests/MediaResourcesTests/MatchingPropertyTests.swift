@@ -99,7 +99,7 @@ import Testing
             ("<link>https://x.example/</link><description/>", ""),
         ]
     )
-    func `keeps an asset of nothing but a rating from its channel`(beside: String, attributes: String) throws {
+    func `separates an asset of nothing but a rating from its channel`(beside: String, attributes: String) throws {
         func text(_ item: String) -> String {
             "<rss\(media)><channel\(attributes)><title>TNT</title>\(item)\(beside)</channel></rss>"
         }
@@ -117,7 +117,7 @@ import Testing
 
 /// The content of a generated resource, with the spelling details that options ignore.
 struct Said: Equatable {
-    /// A place for unknown elements and attributes: outside the item, or in it.
+    /// A location for unknown elements and attributes: outside the item, or in it.
     enum Location: CaseIterable {
         case onRSS, inRSS, onChannel, inChannel, onChannelTitle
         case onItem, inItem, onTitle, onGUID

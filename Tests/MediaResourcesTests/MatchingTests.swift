@@ -176,7 +176,7 @@ func rating(_ value: String, scheme: String = "urn:v-chip") -> String {
     }
 
     @Test(arguments: ["<rss>", "<!DOCTYPE rss><rss/>", "<rss><channel><title>&x;</title></channel></rss>", "a\u{1}"])
-    func `takes malformed text for its bytes`(text: String) throws {
+    func `compares malformed text by its bytes`(text: String) throws {
         #expect(throws: ResourceError.self) { try MediaResource(text) }
         let wanted = try MediaResource(opaque: text)
         #expect(wanted.mismatch(withGranted: text) == nil)

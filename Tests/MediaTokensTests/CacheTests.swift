@@ -41,7 +41,7 @@ import Testing
         #expect(cache.statistics.hits == 1)
     }
 
-    @Test func `judge requestor, time and resource anew`() throws {
+    @Test func `judge requestor, time and resource again`() throws {
         let cache = AuthenticatedTokenCache()
         let verifier = try Sample.verifier(cache: cache)
         let (token, resource) = (try Sample.token().raw, try MediaResource("TNT"))
@@ -65,7 +65,7 @@ import Testing
         #expect(verifier.authenticate(token, at: Sample.time).isValid)
     }
 
-    @Test func `judge the time of keys anew`() throws {
+    @Test func `judge the time of keys again`() throws {
         let cache = AuthenticatedTokenCache()
         let end = Sample.time.advanced(byMilliseconds: 10_000)
         let source = TrustSource.pem(
@@ -85,7 +85,7 @@ import Testing
         #expect(cache.statistics.hits == 1)
     }
 
-    @Test func `keep to themselves what another verifier found`() throws {
+    @Test func `do not share what another verifier found`() throws {
         let cache = AuthenticatedTokenCache()
         let (first, second) = (try Sample.verifier(cache: cache), try Sample.verifier(cache: cache))
         let stranger = Verifier(
@@ -162,7 +162,7 @@ import Testing
         arguments: [(.zero, 0), (.seconds(-1), 0), (.milliseconds(500), 1), (.seconds(Int64.max), 1)]
             as [(Duration, Int)]
     )
-    func `take any life for bad signatures`(lifetime: Duration, expected: Int) throws {
+    func `accept any life for bad signatures`(lifetime: Duration, expected: Int) throws {
         let cache = AuthenticatedTokenCache(forgedLifetime: lifetime)
         let verifier = try Sample.verifier(cache: cache)
         let forged = try TestSigner.other.get().issuer.issue(Sample.claims, at: Sample.time).raw
@@ -194,8 +194,8 @@ import Testing
         #expect(cache.statistics.count == 0)
     }
 
-    /// Tokens of every length up to 100, each with each byte changed: the places of a table are chosen by the upper five bits of a
-    /// hash, and by its lower half.
+    /// Tokens of every length up to 100, each with each byte changed.
+    /// The indices of a table are chosen by the upper five bits of a hash, and by its lower half.
     @Test(arguments: [0, 1, 0x0123_4567_89AB_CDEF, .max] as [UInt64])
     func `spread tokens that differ in one byte`(seed: UInt64) {
         var seen: Set<UInt64> = []

@@ -232,7 +232,7 @@ import Testing
         #expect(Self.decode(encoded.filter { $0 != "=" }) == [UInt8](text.utf8))
     }
 
-    @Test func `keeps every byte in every place`() {
+    @Test func `retains every byte in every position`() {
         var random = SplitMix64(seed: 1)
         for count in 0..<300 {
             let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }

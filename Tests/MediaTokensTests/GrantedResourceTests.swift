@@ -23,7 +23,7 @@ import Testing
             fragment("TNT", rest: "<item><guid>\(String(repeating: "1", count: $0))</guid></item>")
         }
 
-    /// In any order and as often as they come, texts are the resources that they are when they are read alone.
+    /// In any order and as often as they come, texts are the resources that they are when they are read by themselves.
     @Test(arguments: 0..<8 as Range<UInt64>)
     func `are the same, known or not`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -36,7 +36,7 @@ import Testing
     }
 
     /// A known resource decides nothing: each call compares it with what is wanted, by the options of its policy.
-    @Test func `are compared anew on every call`() throws {
+    @Test func `are compared again on every call`() throws {
         let spelt = Self.fragment("<![CDATA[TNT]]>")
         let token = try TestSigner.main.get().issuer.issue(GateSample.claims(resource: spelt), at: Sample.time)
         let verifier = try Sample.verifier(cache: AuthenticatedTokenCache())

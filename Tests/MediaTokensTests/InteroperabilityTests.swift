@@ -14,7 +14,7 @@ import Testing
 @Suite(.enabled(if: OpenSSLCommand.isInstalled, "openssl is not installed: run scripts/setup test"))
 struct `Interoperability with the openssl command` {
     @Test(arguments: [2048, 3072], TokenBody.roots)
-    func `verifies tokens that it alone minted`(bits: Int, root: String) throws {
+    func `verifies tokens that only it minted`(bits: Int, root: String) throws {
         let openssl = try OpenSSLCommand()
         try openssl("genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:\(bits) -out key.pem")
         try openssl("pkey -in key.pem -pubout -out public.pem")
@@ -70,7 +70,7 @@ struct `Interoperability with the openssl command` {
         #expect(try Sample.verify(token).reason == .untrustedSignature)
     }
 
-    @Test func `makes keys that it takes`() throws {
+    @Test func `makes keys that it accepts`() throws {
         let openssl = try OpenSSLCommand()
         let keys = try TestSigner.main.get().keys
         try openssl.folder.write("ca.pem", contents: keys.authorityCertificate)

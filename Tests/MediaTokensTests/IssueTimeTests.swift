@@ -120,7 +120,7 @@ import Testing
     @Test(arguments: [
         "", "1925114645000", "2031-01-02", "2031-01-02 03:04:05 -0700", "2031/01/02T10:04:05Z", "٢٠٣١-٠١",
     ])
-    func `are read from ISO 8601 alone`(text: String) {
+    func `are read only from ISO 8601`(text: String) {
         #expect(Timestamp(iso8601: text) == nil)
     }
 

@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: ["", " "])
-    func `takes no token for an empty requestor`(requestorID: String) throws {
+    func `accepts no token for an empty requestor`(requestorID: String) throws {
         var legacy = try Self.verifier(try Sample.token().raw, requestorID: requestorID)
         #expect(legacy.isValid(resourceID: "TNT") == .invalidResourceID)
         #expect(legacy.isAuthentic() == .invalidResourceID)

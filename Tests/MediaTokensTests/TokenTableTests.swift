@@ -72,7 +72,7 @@ import Testing
         #expect(TokenTable(capacity: 8, threads: threads).threads == parts)
     }
 
-    @Test func `keep as many tokens as fit, in whatever order they come`() {
+    @Test func `hold as many tokens as fit, in whatever order they come`() {
         let table = TokenTable(capacity: 16_384, threads: 1)
         let time = Timestamp(millisecondsSince1970: 1_000_000)
         let tokens = (0..<10_000).map { [UInt8]("token \($0)".utf8) }

@@ -105,7 +105,7 @@ import Testing
         Time("before it", offset: -1, obstacle: "is not valid before "),
         Time("its beginning", offset: 0, obstacle: nil), Time("its end", offset: 10_000, obstacle: nil),
         Time("after it", offset: 10_001, obstacle: "is not valid after "),
-    ]) func `keep to the validity of a source`(_ time: Time) throws {
+    ]) func `observe the validity of a source`(_ time: Time) throws {
         let signer = try TestSigner.main.get()
         let validity = Sample.time...Sample.time.advanced(byMilliseconds: 10_000)
         let now = Sample.time.advanced(byMilliseconds: time.offset)
@@ -188,7 +188,7 @@ import Testing
         Time("the anchor's beginning", offset: 0, obstacle: nil),
         Time("the anchor's end", offset: 10_000, obstacle: nil),
         Time("after the anchor", offset: 10_001, obstacle: "is not valid after "),
-    ]) func `keep to the validity of the chain`(_ time: Time) throws {
+    ]) func `observe the validity of the chain`(_ time: Time) throws {
         let now = Sample.time.advanced(byMilliseconds: time.offset)
         let year = Int64(31_536_000_000)
         let long = Sample.time.advanced(byMilliseconds: -year)...Sample.time.advanced(byMilliseconds: year)
@@ -214,7 +214,7 @@ import Testing
         #expect(key.obstacle(at: now)?.prefix(time.obstacle?.count ?? 0) == time.obstacle.map { $0[...] })
     }
 
-    @Test func `take certificates alone for anchors`() throws {
+    @Test func `accept only certificates as anchors`() throws {
         let signer = try TestSigner.main.get()
         let anchor = TrustSource.pem(try signer.publicKey(), name: "anchor")
         let error = try Self.error {

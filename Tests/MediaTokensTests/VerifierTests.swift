@@ -91,7 +91,7 @@ import Testing
         #expect(try Sample.verify(issued.raw) == answer)
     }
 
-    @Test func `takes bytes as it takes text`() throws {
+    @Test func `accepts bytes as it accepts text`() throws {
         let bytes = [UInt8](try Sample.token().serialized.utf8)
         let (verifier, resource) = (try Sample.verifier(), try MediaResource("TNT"))
         let answer = verifier.verify(bytes.span, for: resource, at: Sample.time)

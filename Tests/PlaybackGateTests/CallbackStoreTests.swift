@@ -106,7 +106,7 @@ import Testing
             ("cannot call back as it is set up", .milliseconds(250), false, false),
         ] as [(String, Duration?, Bool, Bool)]
     )
-    func `is asked so only if it ends its waits by itself`(
+    func `is called so only if it ends its waits by itself`(
         _: String,
         longestWait: Duration?,
         callsBack: Bool,
@@ -116,9 +116,9 @@ import Testing
         #expect((gate.storeCall(for: try Self.pending(gate)) != nil) == hasCall)
     }
 
-    /// A start under a limit takes its slot before the token is used.
+    /// A start under a limit acquires its slot before the token is used.
     @Test(arguments: [(nil, true), (2, false)] as [(Int?, Bool)])
-    func `is asked so only if a playback takes no slot`(streams: Int?, hasCall: Bool) async throws {
+    func `is called so only if a playback needs no slot`(streams: Int?, hasCall: Bool) async throws {
         let sample = try await GrantingSample(
             GrantingSample.rules(streams: streams),
             gateStore: FixedStore(.recorded)

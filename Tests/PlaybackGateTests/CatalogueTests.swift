@@ -35,7 +35,7 @@ import Testing
             ("/live/tbs/../tnt/x.ts", "/live/tnt/"), ("//live//tnt//x.ts", "/live/tnt/"),
         ] as [(String, String?)]
     )
-    func `takes the longest pattern of those that cover a path`(path: String, pattern: String?) throws {
+    func `uses the longest pattern of those that cover a path`(path: String, pattern: String?) throws {
         #expect(try Self.catalogue().entry(path: try MediaPath(path))?.key.text == pattern)
     }
 
@@ -187,7 +187,7 @@ import Testing
         #expect(catalogue.entry(media: "1")?.protection == .ambiguous)
     }
 
-    @Test func `keeps what is listed whatever a feed says`() throws {
+    @Test func `retains what is listed whatever a feed says`() throws {
         var catalogue = Catalogue()
         try catalogue.add(Catalogue.Entry(key: .media("1"), protection: .none))
         for item in try Self.items(Self.feed(Self.item(guid: "1", title: "Part 1", url: "https://h/a"))) {

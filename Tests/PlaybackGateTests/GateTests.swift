@@ -88,7 +88,9 @@ import Testing
         Step("no token", target: .media("tnt"), code: .tokenMissing),
         Step("empty token", target: .media("tnt"), code: .tokenMissing) { "" },
         Step("garbage", target: .media("tnt"), code: .token(.invalidEnvelope)) { "<garbage" },
-        Step("too large", target: .media("tnt"), code: .token(.tokenTooLarge)) { String(repeating: "A", count: 20_000) },
+        Step("too large", target: .media("tnt"), code: .token(.tokenTooLarge)) {
+            String(repeating: "A", count: 20_000)
+        },
         Step("foreign signature", target: .media("tnt"), code: .token(.untrustedSignature)) {
             try GateSample.foreign.get().issuer.issue(GateSample.claims(), at: GateSample.time).serialized
         },
@@ -140,7 +142,7 @@ import Testing
 
     // MARK: Use
 
-    @Test func `takes a token once, and a wrong resource does not burn it`() async throws {
+    @Test func `accepts a token once, and a wrong resource does not burn it`() async throws {
         let gate = try Self.gate()
         let token = try GateSample.token()
         let ask = { (media: String) in
@@ -151,7 +153,7 @@ import Testing
         #expect(await ask("tnt") == .tokenAlreadyUsed)
     }
 
-    @Test func `takes every spelling of a token for the same`() async throws {
+    @Test func `treats every spelling of a token as the same`() async throws {
         let gate = try Self.gate()
         let issued = try GateSample.trusted.get().issuer.issue(GateSample.claims(), at: GateSample.time)
         let spellings = [
@@ -190,7 +192,7 @@ import Testing
         #expect(await gate.decide(other, at: now).code == .tokenAlreadyUsed)
     }
 
-    @Test func `takes a token as often as the rules say`() async throws {
+    @Test func `accepts a token as often as the rules say`() async throws {
         let gate = try Self.gate(rules: Gate.Rules(maximumUses: 3))
         let token = try GateSample.token()
         var allowed = 0
@@ -242,7 +244,8 @@ import Testing
     }
 
     @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
-    func `refuses when the store is down or hangs, unless told otherwise`(hangs: Bool, allows: Bool) async throws {
+    func `refuses when the store is down or hangs, unless configured otherwise`(hangs: Bool, allows: Bool) async throws
+    {
         let rules = Gate.Rules(storeDeadline: .milliseconds(20), allowsUnknownUse: allows)
         let gate = try Self.gate(store: BrokenStore(hangs: hangs), rules: rules)
         let request = PlaybackRequest(.media("tnt"), token: try GateSample.token())

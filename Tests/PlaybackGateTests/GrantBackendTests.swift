@@ -49,8 +49,8 @@ import Testing
         return try #require(issued.first).token
     }
 
-    /// A mirror that was never read knows of no revocation: that must not look like a grant that was revoked.
-    @Test func `is told if revocations are not known, unless that is allowed`() throws {
+    /// A cache that was never read knows of no revocation: that must not look like a grant that was revoked.
+    @Test func `is reported if revocations are not known, unless that is allowed`() throws {
         var catalogue = Catalogue()
         try catalogue.add(entry)
         let playbacks = PlaybackIndex(catalogue, key: authority.subjectKey)

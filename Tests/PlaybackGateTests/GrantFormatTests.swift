@@ -146,7 +146,7 @@ private struct NetworksSample {
         #expect(grants.map(\.profile.name) == ["live", "cdni"])
     }
 
-    @Test func `are carried by a signed URI in a folder's parameter, which relative references keep`() async throws {
+    @Test func `are carried by a signed URI in a folder's parameter, which relative references retain`() async throws {
         let sample = try await NetworksSample()
         let grant = try #require(try await sample.start().dropFirst().first)
         #expect(grant.url == "https://cdn.example/live/tnt;URISigningPackage=\(grant.token)/master.m3u8")
@@ -186,7 +186,7 @@ private struct NetworksSample {
         #expect(try await sample.ask(for: Self.segment, with: renewed.token, after: 400).outcome != "grant_expired")
     }
 
-    @Test func `are told apart by their issuers if those have the same key`() async throws {
+    @Test func `differ by their issuers if those have the same key`() async throws {
         let sample = try await NetworksSample()
         let grant = try #require(try await sample.start().first)
         #expect(try await sample.ask(for: "/cat/a.m4s", with: grant.token).outcome == "grant_uri_mismatch")

@@ -270,7 +270,7 @@ extension GrantService.BackendOutcome {
     private static let refused = "grant_resource_mismatch"
 
     @Test(arguments: Neighbours.all)
-    func `opens its own alone, at an edge and in a process that checks by itself`(_ neighbours: Neighbours) async throws
+    func `opens only its own, at an edge and in a process that checks by itself`(_ neighbours: Neighbours) async throws
     {
         let sample = try await NeighbourGate(neighbours)
         for gate in [sample.gate, try sample.embedded()] {
@@ -291,7 +291,7 @@ extension GrantService.BackendOutcome {
     }
 
     @Test(arguments: Neighbours.all)
-    func `is renewed for its own alone`(_ neighbours: Neighbours) async throws {
+    func `is renewed only for its own`(_ neighbours: Neighbours) async throws {
         let sample = try await NeighbourGate(neighbours)
         for profile in sample.formats {
             for index in 0...1 {
@@ -332,8 +332,7 @@ extension GrantService.BackendOutcome {
     }
 
     @Test(arguments: Neighbours.all)
-    func `is exchanged, redirected and written into manifests for its own alone`(_ neighbours: Neighbours) async throws
-    {
+    func `is exchanged, redirected and written into manifests only for its own`(_ neighbours: Neighbours) async throws {
         let sample = try await NeighbourGate(neighbours)
         let (gate, authority, now) = (sample.gate, sample.authority, NeighbourGate.time)
         for index in 0...1 {
@@ -384,7 +383,7 @@ extension GrantService.BackendOutcome {
     }
 
     @Test(arguments: Neighbours.all)
-    func `is copied into a manifest for its own alone`(_ neighbours: Neighbours) async throws {
+    func `is copied into a manifest only for its own`(_ neighbours: Neighbours) async throws {
         let sample = try await NeighbourGate(neighbours)
         for index in 0...1 {
             let grant = try sample.grant(of: index, profile: sample.formats[0]).token
@@ -412,7 +411,7 @@ extension GrantService.BackendOutcome {
 
     /// A slot is that of the viewer of the requestor for which the grant was given.
     @Test(arguments: Neighbours.all)
-    func `takes no slot for another`(_ neighbours: Neighbours) async throws {
+    func `acquires no slot for another`(_ neighbours: Neighbours) async throws {
         let sample = try await NeighbourGate(neighbours, streams: 1)
         for index in 0...1 {
             let grant = try sample.grant(of: index, profile: sample.formats[0])

@@ -44,7 +44,7 @@ import Testing
         #expect(try await sample.start(session: "viewer-2").session.id != first.issued.first?.session.id)
     }
 
-    @Test func `leave the media token alone, so a reload of the master consumes nothing`() async throws {
+    @Test func `do not use the media token, so a reload of the master consumes nothing`() async throws {
         let sample = try await GrantingSample()
         let grant = try await sample.start()
         let token = try GateSample.token(GateSample.claims(session: "viewer-2"))
@@ -258,7 +258,7 @@ import Testing
         #expect(try await sample.ask(Self.master, token: token, after: 3).outcome == "token_already_used")
     }
 
-    @Test func `keep their slot by renewals, and lose it ten seconds after their end`() async throws {
+    @Test func `hold their slot by renewals, and lose it ten seconds after their end`() async throws {
         let sample = try await GrantingSample(GrantingSample.rules(streams: 1))
         let grant = try await sample.start(session: "viewer-1")
         let renewed = try await sample.ask(Self.segment, grants: [grant.token], after: 200)

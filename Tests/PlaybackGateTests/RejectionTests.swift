@@ -54,7 +54,7 @@ import Testing
         #expect(sample.authority.rejections.count == 1)
     }
 
-    @Test func `is refused by the claim's name if nobody keeps a list`() async throws {
+    @Test func `is refused by the claim's name if nobody has a list`() async throws {
         let sample = try await GrantingSample()
         let decision = try await sample.ask("/live/tnt/a.ts", grants: [Self.token(probability: 0, id: "one")])
         #expect(decision.outcome == "grant_claim_unsupported")

@@ -9,7 +9,7 @@ import ReplayStores
 import Synchronization
 import Testing
 
-@Suite struct `The mirror of revocations` {
+@Suite struct `The cache of revocations` {
     private static let now = GateSample.time
     private static let session = SessionID(high: 0xe688_045c_604d_5ecc, low: 0x272c_f7d8_3b00_ec16)
 
@@ -43,7 +43,7 @@ import Testing
         #expect(revocationCache.isRevoked(Self.session) && revocationCache.count == 2)
     }
 
-    @Test func `keeps a revocation until the last session that it covers has ended`() async throws {
+    @Test func `holds a revocation until the last session that it covers has ended`() async throws {
         let (store, revocationCache) = (MemoryReplayStore(capacity: 1), Self.revocationCache())
         // It ends for media tokens after a minute. Their sessions last up to twelve hours, and clocks differ.
         try await store.revoke(Self.revoke(Self.guid(1), for: 60), at: Self.now)
@@ -118,7 +118,7 @@ import Testing
         #expect(revocationCache.age(at: start + .seconds(31)) == age)
     }
 
-    @Test func `lists its subjects in order, with a place to go on from`() {
+    @Test func `lists its subjects in order, with a position to go on from`() {
         let revocationCache = Self.revocationCache(capacity: 10_000)
         var nothing: [UInt8] = []
         #expect(revocationCache.list(after: nil, limit: 10, into: &nothing) == nil)
@@ -152,7 +152,7 @@ import Testing
         #expect(String(decoding: text, as: UTF8.self) == "session \(tag) 5\nmvpd \(tag) 5\n")
     }
 
-    @Test func `is read while it is written, and misses nothing that it has told`() async {
+    @Test func `is read while it is written, and misses nothing that it has reported`() async {
         let revocationCache = Self.revocationCache(capacity: 20_000)
         let progress = Progress()
         await withTaskGroup(of: Void.self) { group in

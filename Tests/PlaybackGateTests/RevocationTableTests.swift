@@ -51,7 +51,7 @@ import Testing
         for (tag, number) in model { #expect(table[tag]?.issuedBefore.millisecondsSince1970 == number) }
     }
 
-    @Test func `keeps all facts, and never forgets early`() {
+    @Test func `holds all facts, and never forgets early`() {
         var table = RevocationTable(seed: 0)
         #expect(table[SubjectTag(high: 0, low: 0)] == nil && table.issuedBefore(high: 0, low: 0) == nil)
         for (number, kind) in ([nil] + Revocation.Kind.allCases.map { $0 }).enumerated() {

@@ -10,7 +10,7 @@ import Testing
     private static let (tokenSize, resourceSize) = (16, 8)
 
     /// The lines are the same for pieces of any size. Fields that are too long may differ, but stay too long.
-    @Test func `keep both fields, however the file is cut`() {
+    @Test func `have both fields, however the file is cut`() {
         var random = SplitMix64(seed: 13)
         for _ in 0..<3000 {
             let text = Self.file(&random)
@@ -37,7 +37,7 @@ import Testing
         #expect(lines.end().isEmpty)
     }
 
-    /// Returns lines with fields near the size limits, with tabs and carriage returns in unusual places.
+    /// Returns lines with fields near the size limits, with tabs and carriage returns in unusual positions.
     private static func file(_ random: inout SplitMix64) -> [UInt8] {
         var text: [UInt8] = []
         for _ in 0..<Int.random(in: 0...4, using: &random) {

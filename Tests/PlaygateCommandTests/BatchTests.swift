@@ -48,7 +48,7 @@ import Testing
 
     /// Lines longer than the pieces in which a file is read, after a line that shifts them relative to the pieces.
     @Test(arguments: [16_385, 40_000, 65_536, 300_000], [0, 65_000])
-    func `keeps the resource of a line whose token is too long`(length: Int, before: Int) throws {
+    func `reports the resource of a line whose token is too long`(length: Int, before: Int) throws {
         let long = String(repeating: "A", count: length)
         let lines = [
             (String(repeating: "B", count: before) + "\tTNT", before > 0 ? "token_too_large" : "token_empty"),
@@ -66,7 +66,7 @@ import Testing
 
     /// Resources at the size limit, cut at any position, with either line end.
     @Test(arguments: [8191, 8192, 8193], ["", "\r", "\rx"])
-    func `takes a resource up to its limit`(length: Int, end: String) throws {
+    func `accepts a resource up to its limit`(length: Int, end: String) throws {
         let resource = String(repeating: "R", count: length) + end
         let size = end == "\r" ? length : resource.utf8.count
         let reason =
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `tells in JSON what keeps it from running`() throws {
+    @Test func `tells in JSON what prevents it from running`() throws {
         let missing = try CommandRun(keys.verify(["--batch", "/nowhere/tokens", "--resource", "TNT"]))
         #expect(missing.output.hasPrefix(#"{"error":"input_unreadable","message":"/nowhere/tokens: "#))
     }

@@ -5,7 +5,7 @@ import Foundation
 import GateTestSupport
 import Testing
 
-@Suite struct `What keeps a command from running` {
+@Suite struct `What prevents a command from running` {
     /// An input that exceeds the size limit of every command.
     private static let large = String(repeating: "A", count: (1 << 20) + 1)
 
@@ -22,7 +22,7 @@ import Testing
         (["view", "--user", "a", "--password", "@/nowhere"], "", "input_unreadable"),
     ]
 
-    @Test(arguments: rows.indices) func `is told in JSON where the answer is`(index: Int) throws {
+    @Test(arguments: rows.indices) func `is reported in JSON if the answer is`(index: Int) throws {
         let row = Self.rows[index]
         let program = row.arguments[0] == "view" ? "playgate-sandbox" : "playgate"
         let run = try CommandRun(row.arguments + ["--json"], of: program, input: row.input)
@@ -41,14 +41,14 @@ import Testing
             (["--trust", "/nowhere"], "x", "trust_file_unreadable"),
         ]
     )
-    func `is told by verify too`(options: [String], input: String, code: String) throws {
+    func `is reported by verify too`(options: [String], input: String, code: String) throws {
         let resource = options.first == "--resource" ? [] : ["--resource", "TNT"]
         let run = try CommandRun(Keys.shared.get().verify(resource + options + ["--json"]), input: input)
         #expect(run.status == 2)
         #expect(try run.failure == code, "\(run.output)")
     }
 
-    @Test func `is told once by check, in its own form`() throws {
+    @Test func `is reported once by check, in its own form`() throws {
         let run = try CommandRun(["check", "/nowhere.yaml", "--json"])
         #expect(run.status == 2)
         #expect(run.output.hasPrefix(#"{"valid":false,"problems":["#) && run.output.split(separator: "\n").count == 1)

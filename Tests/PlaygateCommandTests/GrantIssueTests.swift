@@ -115,7 +115,7 @@ import Testing
         #expect(run.output.hasPrefix(#"{"error":"grant_key_unusable""#))
     }
 
-    @Test func `renew within the window alone`() throws {
+    @Test func `renew only within the window`() throws {
         let token = try token(["--session", "12h", "--renew", "cookie"])
         for (seconds, code) in [(179, "grant_not_renewable"), (300, "grant_expired"), (-1, "grant_not_yet_valid")]
             as [(Int64, String)]
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `renew up to the end of the session alone`() throws {
+    @Test func `renew only up to the end of the session`() throws {
         let token = try token(["--session", "400s", "--renew", "cookie"])
         let renewed = try renew(token, at: 250, options: ["--json"])
         #expect(renewed.output.contains(#""expires":1925000520000,"#), "\(renewed.output)")

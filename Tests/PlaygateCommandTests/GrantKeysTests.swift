@@ -50,7 +50,7 @@ import Testing
         #expect(!output.output.contains("\"d\":"))
     }
 
-    @Test func `writes what the gate's configuration takes`() throws {
+    @Test func `writes what the gate's configuration accepts`() throws {
         let folder = try TemporaryFolder()
         let made = try keys(["--out", folder.path, "--kid", "pg-2026-11"])
         for name in ["grant.key", "subject.key"] {
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `replaces keys only if it is told to, and never the subject key`() throws {
+    @Test func `replaces keys only by force, and never the subject key`() throws {
         let folder = try TemporaryFolder()
         #expect(try keys(["--out", folder.path]).status == 0)
         let before = (try folder.text("grant.key"), try folder.text("subject.key"), try folder.text("keys.json"))

@@ -13,7 +13,7 @@ import Testing
 /// The keys and tokens of the specification's examples, and checks of them by the command line in this process.
 struct GrantSample: Sendable {
     let folder: TemporaryFolder
-    /// The paths of E1's and E2's keys: a JWK Set, and a COSE key set with E2's alone.
+    /// The paths of E1's and E2's keys: a JWK Set, and a COSE key set with only E2's.
     let keys: String
     let coseKeys: String
 
@@ -95,7 +95,7 @@ struct GrantSample: Sendable {
         return COSEText.encode(bytes)
     }
 
-    /// Returns a token that is signed anew with E1's key, and whose payload is E1's with a change.
+    /// Returns a token that is signed again with E1's key, and whose payload is E1's with a change.
     static func signedToken(
         form: COSEForm = COSEForm(),
         change: (inout [UInt8]) -> Void = { _ in }

@@ -278,7 +278,7 @@ import Testing
         #expect(answer.isValid == (row.code == nil))
     }
 
-    @Test func `takes the client's key of TLS from PEM`() throws {
+    @Test func `reads the client's key of TLS from PEM`() throws {
         let folder = try TemporaryFolder()
         let made = try CommandRun(["grant", "keys", "--out", folder.path, "--algorithm", "ES256"])
         try #require(made.status == 0, "\(made.error)")
@@ -290,7 +290,7 @@ import Testing
         #expect(try sample.verify(token).refusal?.code == .contextMissing)
     }
 
-    @Test func `says what a store would be asked`() throws {
+    @Test func `says what a store would have to decide`() throws {
         let rows: [(String, [GrantAnswer.Assumption])] = [
             (try GrantSample.adding("a119013401"), [.firstUse]),
             (try GrantSample.adding("a119013402"), [.reuseNotWatched]),
@@ -327,7 +327,7 @@ import Testing
         )
     }
 
-    @Test func `takes tokens and key sets from files too, in either notation`() throws {
+    @Test func `reads tokens and key sets from files too, in either notation`() throws {
         let token = try sample.folder.write("e2", contents: GrantSample.e2 + "\r\n")
         for keys in [sample.keys, sample.coseKeys] {
             let run = try CommandRun(

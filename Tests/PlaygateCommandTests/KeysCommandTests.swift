@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: ["", "{}", "{\"keys\":[]}", "{\"keys\":[{\"kty\":\"oct\",\"k\":\"AAAA\",\"kid\":\"a\"}]}", "PEM"])
-    func `takes no other file`(text: String) throws {
+    func `accepts no other file`(text: String) throws {
         let folder = try TemporaryFolder()
         try folder.write("keys.json", contents: text)
         for command in ["list", "rotate", "export"] {
@@ -101,14 +101,14 @@ import Testing
     @Test(arguments: [
         ("keys.json", "\"signFrom\":\"now\""), ("keys.json", "\"signUntil\":-1"), ("keys.json", "\"verifyUntil\":1.5"),
     ])
-    func `takes no times that are none`(file: String, member: String) throws {
+    func `accepts no times that are none`(file: String, member: String) throws {
         let folder = try TemporaryFolder()
         let secret = Base64.encodeURLSafe([UInt8](0..<32))
         try folder.write(file, contents: "{\"keys\":[{\"kty\":\"oct\",\"k\":\"\(secret)\",\"kid\":\"a\",\(member)}]}")
         #expect(try run("list", folder.path).error.contains("is not a number of seconds"))
     }
 
-    @Test func `exports secrets to files alone`() throws {
+    @Test func `exports secrets only to files`() throws {
         let folder = try TemporaryFolder()
         _ = try run("new", "--grant", "--kid", "k", "--out", folder.path)
         let entry = try #require(try KeyRingFile(folder.path).entries.first)
@@ -141,7 +141,7 @@ import Testing
         #expect(output.hasPrefix("{\"keys\":[{\"kty\":\"OKP\"") && !output.contains("\"d\""))
     }
 
-    @Test func `makes what a gate takes, also after a rotation`() throws {
+    @Test func `makes what a gate accepts, also after a rotation`() throws {
         let folder = try TemporaryFolder()
         let made = try run("new", "--grant", "--algorithm", "ES256", "--kid", "k1", "--out", folder.file("keys"))
         let lines = try #require(made.output.components(separatedBy: "For the gate's configuration:\n").last)

@@ -27,7 +27,7 @@ import Testing
         #expect(mpd.output == Self.mpd.replacing("/vod/", with: "/~cat=NEW/vod/"))
     }
 
-    @Test func `takes the place of the grant, its name and the hosts`() throws {
+    @Test func `accepts the carrier of the grant, its name and the hosts`() throws {
         let hosts = ["--host", "keys.example", "--host", "cdn.example:8443"]
         #expect(try rewrite(with: Self.rules + hosts).output == "#EXTM3U\nseg1.ts\nhttps://keys.example/~cat=NEW/k\n")
         #expect(

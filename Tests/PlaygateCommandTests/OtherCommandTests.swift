@@ -6,7 +6,7 @@ import GateTestSupport
 import Testing
 
 @Suite struct `The keys command` {
-    @Test func `makes three files, the key for its owner alone, and overwrites nothing`() throws {
+    @Test func `makes three files, the key only for its owner, and overwrites nothing`() throws {
         let folder = try TemporaryFolder()
         let target = folder.file("deep/er")
         let run = try CommandRun(["keys", "new", "--out", target])

@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test(arguments: ["HS384", "HS512", "ES384", "ES512", "EdDSA", "PS256", "RS256"])
-    func `take keys of every algorithm of the format`(algorithm: String) throws {
+    func `accept keys of every algorithm of the format`(algorithm: String) throws {
         let made = ["keys", "new", "--out", folder.file(algorithm), "--kid", "k", "--algorithm", algorithm]
         let run = try CommandRun(made)
         #expect(run.status == 0, "\(run.error)")

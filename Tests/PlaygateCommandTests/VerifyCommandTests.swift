@@ -86,7 +86,7 @@ import Testing
         #expect(run.error.contains(message), "\(run.error)")
     }
 
-    @Test func `takes the token from a file and from the command line too`() throws {
+    @Test func `reads the token from a file and from the command line too`() throws {
         let folder = try TemporaryFolder()
         let token = try keys.token()
         let file = try folder.write("token", contents: token + "\r\n")
@@ -136,7 +136,7 @@ import Testing
         #expect(foreign.error.contains("trust_untrusted_chain"))
     }
 
-    @Test func `takes 1024 bits only by name`() throws {
+    @Test func `accepts 1024 bits only by name`() throws {
         let folder = try TemporaryFolder()
         #expect(try CommandRun(["keys", "new", "--out", folder.path, "--bits", "1024"]).status == 0)
         let token = try CommandRun(["mint", "--key", folder.file("signer.key"), "--requestor", "R", "--resource", "T"])

@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `prints one JSON object, with the token where it is asked for`() async throws {
+    @Test func `prints one JSON object, with the token on request`() async throws {
         try await onThread {
             let stage = try ViewStage()
             let run = try stage.journey(ViewStage.login("alice") + ["--resource", "TNT", "--print-token"])
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `keeps a login where it is told to, and replaces it by force`() async throws {
+    @Test func `stores a login where its option says, and replaces it by force`() async throws {
         try await onThread {
             let stage = try ViewStage()
             let storage = ["--storage", stage.folder.file("logins")]
@@ -258,7 +258,7 @@ import Testing
         #expect((run.output + run.error).contains(says), "\(run.output)\(run.error)")
     }
 
-    @Test func `a wrong password, an unknown provider and a silent gate are told`() async throws {
+    @Test func `a wrong password, an unknown provider and a silent gate are reported`() async throws {
         try await onThread {
             let stage = try ViewStage()
             let password = try stage.journey(

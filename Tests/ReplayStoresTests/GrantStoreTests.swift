@@ -34,7 +34,7 @@ extension StoreKind {
 
 // Times are those of the machine, because Redis uses its own clock.
 @Suite struct `Every store for grants` {
-    /// The time at which the test began: a run of all tests may take longer than a token is good for.
+    /// The time at which the test began: a run of all tests may last longer than a token is good for.
     private let now = Timestamp.now()
 
     static func session(_ number: Int) -> SessionID { SessionID(high: 0xabc, low: UInt64(number)) }
@@ -82,7 +82,7 @@ extension StoreKind {
     }
 
     @Test(arguments: StoreKind.present)
-    func `frees a session by its identity alone`(kind: StoreKind) async throws {
+    func `frees a session only by its identity`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
             let now = self.now
             for number in 1...2 { #expect(try await first.acquire(self.lease(number), at: now) == .taken) }
@@ -98,7 +98,7 @@ extension StoreKind {
     }
 
     @Test(arguments: StoreKind.present)
-    func `lifts a revocation for tokens and for each mirror, and can revoke again`(kind: StoreKind) async throws {
+    func `lifts a revocation for tokens and for each cache, and can revoke again`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
             let now = self.now
             let playback = Revocation(.playback(Self.session(1)), expires: now.adding(seconds: 3600))
@@ -235,7 +235,7 @@ extension StoreKind {
     }
 
     @Test(arguments: [StoreKind.memory, .sqlite])
-    func `takes no deleted grant for a new one`(kind: StoreKind) async throws {
+    func `mistakes no deleted grant for a new one`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
             let at = { (seconds: Int64) in self.now.adding(seconds: seconds) }
             #expect(try await first.insert(try Self.identity(1), until: at(60), at: at(0)) == .first)

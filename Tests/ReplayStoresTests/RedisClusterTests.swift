@@ -14,7 +14,7 @@ import Testing
 
 // `Every store` and `Every store for grants` run on a cluster too.
 @Suite(.needsRedis, .serialized) struct `The Redis store with a cluster` {
-    /// The time at which the test began: a run of all tests may take longer than a token is good for.
+    /// The time at which the test began: a run of all tests may last longer than a token is good for.
     private let now = Timestamp.now()
 
     private func use(_ number: Int, maximumUses: Int = 1) throws -> TokenUse {

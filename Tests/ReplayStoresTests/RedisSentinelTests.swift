@@ -12,7 +12,7 @@ import Synchronization
 import Testing
 
 @Suite(.needsRedis, .serialized) struct `The Redis store with sentinels` {
-    /// The time at which the test began: a run of all tests may take longer than a token is good for.
+    /// The time at which the test began: a run of all tests may last longer than a token is good for.
     private let now = Timestamp.now()
 
     private func use(_ number: Int, playbackID: String? = nil) throws -> TokenUse {
@@ -84,7 +84,7 @@ import Testing
     enum Change: CaseIterable, Sendable {
         /// The primary is killed.
         case crash
-        /// The sentinels are told to make the replica the primary, while the primary works.
+        /// The sentinels receive the order to make the replica the primary, while the primary works.
         case order
     }
 
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `takes the primary that most sentinels name`() async throws {
+    @Test func `uses the primary that most sentinels name`() async throws {
         let fleet = try RedisFleet()
         let (primary, other) = try await onThread { (try fleet.start(), try fleet.start()) }
         let sentinels = try await onThread {

@@ -129,7 +129,7 @@ import Testing
 
     /// Redis uses its own clock in milliseconds: uses end while this test requests them repeatedly.
     @Test(.needsRedis)
-    func `allows one anew in the moment at which Redis records it no more`() async throws {
+    func `allows one again in the moment at which Redis records it no more`() async throws {
         try await StoreKind.redis.with { (first, second) async throws in
             let now = Timestamp.now()
             let issued = Timestamp(secondsSince1970: now.millisecondsSince1970 / 1000 - 600)

@@ -88,7 +88,7 @@ import Testing
     }
 
     /// A file of the second version, which knew neither leases nor grants.
-    @Test func `keeps what is in a file of before, and mirrors its revocations`() async throws {
+    @Test func `retains what is in a file of before, and caches its revocations`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("uses.sqlite")
         let use = try GateSample.use(1)
@@ -168,7 +168,7 @@ import Testing
 }
 
 @Suite(.needsRedis) struct `The Redis store for grants` {
-    /// The time at which the test began: a run of all tests may take longer than a token is good for.
+    /// The time at which the test began: a run of all tests may last longer than a token is good for.
     private let now = Timestamp.now()
 
     private func playback(_ number: Int) -> Revocation {

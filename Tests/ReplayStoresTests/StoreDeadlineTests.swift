@@ -12,7 +12,7 @@ import Testing
 
 /// Stores that end their waits by themselves: a gate waits for them without a task beside the call.
 @Suite struct `The deadline of a store` {
-    /// The time at which the test began: a run of all tests may take longer than a token is good for.
+    /// The time at which the test began: a run of all tests may last longer than a token is good for.
     private let now = Timestamp.now()
 
     private func use(_ number: Int, playbackID: String? = nil) throws -> TokenUse {
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(.needsRedis)
-    func `is the gate's, where an answer of Redis takes more than one reply`() async throws {
+    func `is the gate's, where an answer of Redis has more than one reply`() async throws {
         let one = RedisSettings.Address.unix(path: "/nowhere/redis.sock")
         var waiting = RedisSettings(.one(one))
         waiting.wait = .init(replicas: 1, timeout: .milliseconds(10))

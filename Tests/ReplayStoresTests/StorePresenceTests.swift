@@ -62,7 +62,7 @@ import Testing
         #expect(try await store.record(try GateSample.use(1), at: Self.now) == .usedUp)
     }
 
-    /// The files are for their owner alone, also those that another version left open to all.
+    /// The files are only for their owner, also those that another version left open to all.
     @Test func `has files that nobody else reads`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("uses.sqlite")
@@ -114,7 +114,7 @@ import Testing
         server.signal(SIGTERM)
     }
 
-    @Test(.needsRedis) func `refuses when Redis may evict what it was told`() async throws {
+    @Test(.needsRedis) func `refuses when Redis may evict what it stores`() async throws {
         let redis = try RedisServer(["--maxmemory", "100mb"])
         let server = try redis.start()
         try await withRedis(redis) { store in

@@ -90,7 +90,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
 
 // The requirements for every store. Times are those of the machine, because Redis uses its own clock.
 @Suite struct `Every use store` {
-    /// The time at which the test began: a run of all tests may take longer than a token is good for.
+    /// The time at which the test began: a run of all tests may last longer than a token is good for.
     private let now = Timestamp.now()
 
     private func use(_ number: Int = 0, maximumUses: Int = 1, playbackID: String? = nil) throws -> TokenUse {
@@ -178,7 +178,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     }
 
     @Test(arguments: StoreKind.present)
-    func `keeps the stronger of two words on one thing`(kind: StoreKind) async throws {
+    func `retains the stronger of two words on one thing`(kind: StoreKind) async throws {
         try await kind.with { (store, _) async throws in
             let use = try self.use(1)
             let guid = use.token.userSessionGUID
@@ -197,7 +197,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     }
 
     @Test(arguments: StoreKind.present)
-    func `keeps a revocation for requests whose time is behind that of others`(kind: StoreKind) async throws {
+    func `retains a revocation for requests whose time is behind that of others`(kind: StoreKind) async throws {
         try await kind.with { (first, second) async throws in
             let use = try self.use(1)
             let word = { (before: Int64, ends: Int64) in
@@ -248,7 +248,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     }
 
     /// A file of the first version, which kept uses according to the late leeway of that time.
-    @Test func `keeps what is in a file of before for as long as leeways may be raised to`() async throws {
+    @Test func `retains what is in a file of before for as long as leeways may be raised to`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("uses.sqlite")
         let use = try GateSample.use(1)
@@ -305,7 +305,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
 }
 
 @Suite(.needsRedis) struct `The Redis store` {
-    /// The time at which the test began: a run of all tests may take longer than a token is good for.
+    /// The time at which the test began: a run of all tests may last longer than a token is good for.
     private let now = Timestamp.now()
 
     private func use(_ number: Int) throws -> TokenUse { try GateSample.use(number, issued: now) }
@@ -355,7 +355,7 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
         server.signal(SIGTERM)
     }
 
-    @Test func `keeps a use no longer than it is needed`() async throws {
+    @Test func `retains a use no longer than it is needed`() async throws {
         let redis = try RedisServer()
         let server = try redis.start()
         try await withRedis(redis) { (store) async throws in

@@ -58,7 +58,7 @@ import Testing
         #expect(try peer.frames().isEmpty && peer.service.count == 0)
     }
 
-    @Test(arguments: [1, 2, 3, 5, 7, 64, 4096]) func `takes frames in pieces of any size`(size: Int) throws {
+    @Test(arguments: [1, 2, 3, 5, 7, 64, 4096]) func `accepts frames in pieces of any size`(size: Int) throws {
         let peer = try Peer()
         try peer.greet()
         var bytes = ByteBuffer()

@@ -38,7 +38,7 @@ final class Peer {
 
     deinit { _ = try? channel.finish(acceptAlreadyClosed: true) }
 
-    /// The ends of the connection that were told; one at most.
+    /// The ends of the connection that were reported; one at most.
     var ended: [SPOPEnd] { ends.list.withLock { $0 } }
 
     var isOver: Bool { !ended.isEmpty }
@@ -125,7 +125,7 @@ struct Frame: CustomStringConvertible {
     var status: String? { kind == .disconnectOfAgent ? items.first : nil }
 }
 
-/// A service that answers a message `later` when it is told to, by a task and by a call in turn, and each other at once.
+/// A service that answers a message `later` on request, by a task and by a call in turn, and each other at once.
 final class EchoService: SPOPService {
     private let waiting = Mutex<[@Sendable () -> Void]>([])
     private let awaited = Atomic<Int>(0)

@@ -14,7 +14,7 @@ import Testing
         return (run.status, run.output + run.error)
     }
 
-    @Test func `serves with the keys and the configuration that it is given, until it is told to end`() async throws {
+    @Test func `serves with the keys and the configuration that it is given, until it is stopped`() async throws {
         try await onThread {
             let folder = try TemporaryFolder()
             let keys = try GateSample.current.get().keys
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `inventory 3: tells requests where it is asked to, with the names of options and no values`()
+    @Test func `inventory 3: logs requests on demand, with the names of options and no values`()
         async throws
     {
         try await onThread {

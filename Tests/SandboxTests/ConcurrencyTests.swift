@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `takes no more metadata than a stream can need`() async throws {
+    @Test func `accepts no more metadata than a stream can need`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             func fields(_ range: Range<Int>) -> [String: String] {
                 Dictionary(uniqueKeysWithValues: range.map { ("name\($0)", "1") })

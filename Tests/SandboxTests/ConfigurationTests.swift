@@ -96,7 +96,7 @@ import Testing
 }
 
 @Suite struct `The configuration of a requestor` {
-    @Test func `says in REST API v2 what the service takes the device for`() async throws {
+    @Test func `says in REST API v2 which device the service recognizes`() async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let info = Data(#"{"primaryHardwareType":"SetTopBox","osName":"tvOS"}"#.utf8).base64EncodedString()
             let path = "/api/v2/REF30/configuration"

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `is shown as it was set, and put back`() async throws {
+    @Test func `is reported as it was set, and put back`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             let before = try sandbox.get("/sandbox/control").body
             let set = """
@@ -154,8 +154,8 @@ import Testing
         }
     }
 
-    /// If the service waited for stalled clients, this would take a day.
-    @Test func `keeps a client waiting, and not the end of the service`() async throws {
+    /// If the service waited for stalled clients, this would last a day.
+    @Test func `delays a client, and not the end of the service`() async throws {
         let connections = try await InProcessSandbox.with(patience: .seconds(86_400)) { (sandbox) throws in
             let stall = #"{"faults":[{"on":"configuration","stall":true,"times":1}]}"#
             try sandbox.control(stall)

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `inventory 27, 28: is one for each resource that is asked about, up to five`() async throws {
+    @Test func `inventory 27, 28: is one for each resource of the request, up to five`() async throws {
         try await InProcessSandbox.withDevice(user: "bob") { (sandbox, device) throws in
             let answer = try device.decide("preauthorize", resources: ["TNT", "TBS", "CNN", "HBO", "ESPN"])
             #expect(answer.list("decisions").map { $0["authorized"] as? Bool } == [true, true, false, false, false])

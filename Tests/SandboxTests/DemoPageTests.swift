@@ -246,7 +246,7 @@ private func expectToOutliveToken(in browser: WebDriver) throws {
     try browser.wait(until: "document.getElementById('video').ended")
 }
 
-/// Plays the same item again, by a new media token, and takes the grant away.
+/// Plays the same item again, by a new media token, and removes the grant.
 private func playAgainWithoutGrant(_ browser: WebDriver) throws {
     try browser.click("#again")
     try browser.wait(until: "document.getElementById('video').currentTime > 0.2 && \(Page.has("granted"))")

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `is refused in the words of whoever is asked`() async throws {
+    @Test func `is refused in the words of whoever answers`() async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             for query in ["a=%", "%ff=1"] {
                 #expect(try sandbox.get("/api/v1/checkauthn?\(query)").code == "bad_request")
@@ -196,7 +196,7 @@ import Testing
 }
 
 @Suite struct `A page of login by SAML` {
-    @Test func `takes each form once, and only with its session`() async throws {
+    @Test func `accepts each form once, and only with its session`() async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let code = try device.code()
             let begun = try sandbox.get(

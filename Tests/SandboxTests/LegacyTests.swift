@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// Inputs that a client may send in place of an authorization token, and that must be refused.
+    /// Inputs that a client may send instead of an authorization token, and that must be refused.
     static let forged: [(name: String, make: @Sendable (TestDevice) throws -> String)] = [
         ("nothing", { _ in "" }),
         ("text", { _ in "token" }),

@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `begins directly where somebody is logged in`() async throws {
+    @Test func `begins directly where a viewer is logged in`() async throws {
         try await InProcessSandbox.withDevice(user: "alice") { (sandbox, device) throws in
             let answer = try device.session().json
             #expect(answer["actionName"] as? String == "authorize")
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `is for providers of the requestor alone`() async throws {
+    @Test func `is only for providers of the requestor`() async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let code = try sandbox.form(
                 to: "/reggie/v1/QUIET/regcode",

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `keeps a logo that its configuration names`() async throws {
+    @Test func `serves a logo that its configuration names`() async throws {
         let configuration = InProcessSandbox.configuration(
             replacing: "displayName: Plain Form TV",
             with: "displayName: \"<b>\"\n    logo: https://cdn.example/dtv.png"

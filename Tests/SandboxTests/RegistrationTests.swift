@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `takes listed statements alone where a requestor lists them`() async throws {
+    @Test func `accepts only listed statements where a requestor lists them`() async throws {
         let own = InProcessSandbox.statement(#"{"sub":"own"}"#)
         let configuration = InProcessSandbox.configuration(
             replacing: "  - id: QUIET\n",

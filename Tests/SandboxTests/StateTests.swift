@@ -7,7 +7,7 @@ import Sandbox
 import Testing
 
 @Suite struct `The state` {
-    @Test func `in a file outlives the service, and is for its owner alone`() async throws {
+    @Test func `in a file outlives the service, and is only for its owner`() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("state.sqlite")
         let bearer = try await InProcessSandbox.with(state: .file(file)) { (sandbox) throws in
@@ -71,7 +71,7 @@ import Testing
         for secret in secrets { #expect(bytes.range(of: Data(secret.utf8)) == nil) }
     }
 
-    @Test func `that cannot be opened is told`() async throws {
+    @Test func `that cannot be opened is reported`() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("state.sqlite", contents: String(repeating: "no database ", count: 1000))
         await #expect(throws: SandboxError.self) {
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `keeps two users apart who come at once`() async throws {
+    @Test func `separates two users who come at once`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             let failures = try Self.atOnce(for: ["alice", "bob"]) { user, round in
                 let device = try sandbox.device("\(user)-\(round)")

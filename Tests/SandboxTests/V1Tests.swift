@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `inventory 3: takes the options of a client with every call`() async throws {
+    @Test func `inventory 3: accepts the options of a client with every call`() async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             try device.logInByCode("alice")
             let options = [
@@ -160,7 +160,7 @@ import Testing
 }
 
 @Suite struct `A registration code` {
-    @Test func `inventory 15, E: is made, shown and removed`() async throws {
+    @Test func `inventory 15, E: is made, returned and removed`() async throws {
         try await InProcessSandbox.withDevice { (sandbox, device) throws in
             let bearer = device.authorization
             let browser = ["Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"]

@@ -103,7 +103,7 @@ struct `yt-dlp` {
         }
     }
 
-    @Test func `is told no in the provider's words, and begins again where its login has ended`() async throws {
+    @Test func `is refused in the provider's words, and begins again where its login has ended`() async throws {
         try await InProcessSandbox.with { (sandbox) throws in
             let folder = try TemporaryFolder()
             let (denied, log) = try Self.run(against: sandbox, in: folder, user: "bob", resource: "CNN")

@@ -116,7 +116,7 @@ package struct CBORWriter {
         self = map.finished()
     }
 
-    /// Returns this writer, and leaves an empty one: so that the array has one owner, and grows in place.
+    /// Returns this writer and leaves an empty one. The array thus has one owner and grows without a copy.
     fileprivate mutating func taken() -> CBORWriter {
         let taken = self
         self = CBORWriter(capacity: 0)

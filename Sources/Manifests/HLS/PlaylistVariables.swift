@@ -117,7 +117,7 @@ struct PlaylistVariables {
 
     /// Reads an `EXT-X-DEFINE`.
     ///
-    /// - Parameter place: The position of its attribute list.
+    /// - Parameter position: The position of its attribute list.
     mutating func define(_ bytes: Span<UInt8>, at position: Int, line: Int) throws(ManifestFault) -> Definition {
         var reader = AttributeReader(at: position)
         var (name, value, imported, parameter): (Range<Int>?, Range<Int>?, Range<Int>?, Range<Int>?)

@@ -158,7 +158,7 @@ extension Gate {
     // MARK: Backends
 
     /// Exchanges a grant as ``GrantService/exchange(_:of:target:for:player:allowsUnknown:at:)`` does, and prolongs the slot of its
-    /// playback. It takes no second one: both grants are of one session.
+    /// playback. It needs no second slot: both grants are of one session.
     ///
     /// - Returns: A refusal by `stream_limit_reached` if the playback has lost its slot to others.
     public func exchange(

@@ -8,7 +8,7 @@ package import GateConfiguration
 package import NIOCore
 internal import NIOHTTP1
 
-/// A collector of spans, asked by OTLP/HTTP in JSON. Redirects are not followed.
+/// A collector of spans, reached by OTLP/HTTP in JSON. Redirects are not followed.
 package final class SpanCollector: Sendable {
     private let client: HTTPClient
     private let settings: GateConfiguration.Traces

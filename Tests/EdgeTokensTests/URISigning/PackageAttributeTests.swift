@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `takes another name`() throws {
+    @Test func `accepts another name`() throws {
         let attribute = try #require(PackageAttribute("tok"))
         #expect(attribute.cut("/a?tok=J&URISigningPackage=K").target == "/a?URISigningPackage=K")
         for name in ["", "a b", "a=b", "é", String(repeating: "a", count: 65)] {

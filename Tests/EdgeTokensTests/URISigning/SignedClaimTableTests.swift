@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func `the first failure in the fixed order is told`() throws {
+    @Test func `the first failure in the fixed order is reported`() throws {
         let verifier = try SignedSample.verifier()
         // Each row mends the first fault of the one before.
         let faults: [(String, GrantCode)] = [

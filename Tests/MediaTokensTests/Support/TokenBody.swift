@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// The element of a token, for changes in one place.
+/// The element of a token, for changes in one position.
 struct TokenBody: Sendable {
     var root = "authToken"
     private var elements: [(name: String, bytes: [UInt8])]
@@ -30,7 +30,7 @@ struct TokenBody: Sendable {
         replacing(name, with: [UInt8]("<\(name)>".utf8) + content + [UInt8]("</\(name)>".utf8))
     }
 
-    /// Returns this body with `element` in place of the field `name`.
+    /// Returns this body with `element` instead of the field `name`.
     func replacing(_ name: String, with element: String) -> TokenBody { replacing(name, with: [UInt8](element.utf8)) }
 
     private func replacing(_ name: String, with element: [UInt8]) -> TokenBody {
