@@ -251,7 +251,7 @@ let package = Package(
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "VendorTokens",
                 "PlaybackGate", "Manifests", "EdgeChecks", "Telemetry", "GateAPI", "GateAdmin", "GateServer",
-                "CommandLineSupport", .arguments, .system,
+                "CommandLineSupport", .arguments,
             ]
         ),
         .program(

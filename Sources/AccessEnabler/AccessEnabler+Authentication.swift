@@ -74,7 +74,15 @@ extension AccessEnabler {
             let number = nextNumber()
             login = LoginFlow(number: number, data: data, isForced: force)
             if let platform, usesPlatform {
-                login?.task = Task { await self.signOn(with: platform, mvpds: able.all, featured: able.featured, for: requestor, number: number) }
+                login?.task = Task {
+                    await self.signOn(
+                        with: platform,
+                        mvpds: able.all,
+                        featured: able.featured,
+                        for: requestor,
+                        number: number
+                    )
+                }
             } else {
                 showPicker(requestor)
             }
@@ -205,7 +213,12 @@ extension AccessEnabler {
         case .failure(let failure): fail(failure)
         case .success(let viewer?) where clock() < viewer.expires:
             let isTemporary = mvpd.isTempPass && viewer.kind == .regular
-            await succeed(with: isTemporary ? viewer.temporary : viewer, for: requestor, service: service, attempt: attempt)
+            await succeed(
+                with: isTemporary ? viewer.temporary : viewer,
+                for: requestor,
+                service: service,
+                attempt: attempt
+            )
         case .success:
             callbacks.status(.tokenNotOnSession)
             endLogin(.notAuthenticated(.genericAuthentication, nil))
@@ -234,7 +247,10 @@ extension AccessEnabler {
     private func askAgain(code: String, every interval: Duration, until end: Timestamp) async -> Duration? {
         guard case .navigating(let mvpd, code, let requestor, let service) = login?.stage else { return nil }
         guard clock() < end else {
-            callbacks.status(.registrationFault, message: "the registration code expired before a login; start the login again")
+            callbacks.status(
+                .registrationFault,
+                message: "the registration code expired before a login; start the login again"
+            )
             endLogin(.notAuthenticated(.genericAuthentication, nil))
             return nil
         }

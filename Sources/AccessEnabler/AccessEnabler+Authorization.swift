@@ -28,7 +28,9 @@ extension AccessEnabler {
     @discardableResult
     public func getAuthorization(_ resource: String, data: [String: String] = [:]) async -> AuthorizationStatus {
         guard let requestor = await configured() else { return notConfigured(resource) }
-        if let viewer = knownViewer(requestor) { return await authorize(resource, data: data, for: viewer, of: requestor) }
+        if let viewer = knownViewer(requestor) {
+            return await authorize(resource, data: data, for: viewer, of: requestor)
+        }
         let status = await getAuthentication(data: data)
         guard status.viewer != nil else { return notAuthenticated(for: resource, status: status) }
         // The requestor or the viewer may have changed during the login.
@@ -61,19 +63,35 @@ extension AccessEnabler {
         do throws(ServiceFailure) {
             let token: AuthorizedToken
             do throws(ServiceFailure) {
-                token = try await self.token(for: request, from: interface, isAuthorized: isKnown, requestor: requestor, number: number)
+                token = try await self.token(
+                    for: request,
+                    from: interface,
+                    isAuthorized: isKnown,
+                    requestor: requestor,
+                    number: number
+                )
             } catch {
                 // The service may no longer have the authorization that is recorded here.
                 guard isKnown, error.status.action == .authorization, number == viewerNumber else { throw error }
                 records.forgetGrant(of: requestor.id, mvpd: viewer.mvpd, for: resource)
-                token = try await self.token(for: request, from: interface, isAuthorized: false, requestor: requestor, number: number)
+                token = try await self.token(
+                    for: request,
+                    from: interface,
+                    isAuthorized: false,
+                    requestor: requestor,
+                    number: number
+                )
             }
             guard let raw = token.raw else { throw .unreadable("the media token is not valid Base64", httpStatus: 200) }
             guard number == viewerNumber else { return gone(resource) }
             return tell(token, raw: raw, for: viewer, isCached: isKnown)
         } catch {
             guard number == viewerNumber else { return gone(resource) }
-            return tell(await failure(after: error, for: resource, of: viewer, requestor: requestor), for: viewer, isCached: isKnown)
+            return tell(
+                await failure(after: error, for: resource, of: viewer, requestor: requestor),
+                for: viewer,
+                isCached: isKnown
+            )
         }
     }
 

@@ -33,13 +33,17 @@ extension AccessEnabler {
         await saveRecords()
         var failure: Status?
         for (mvpd, viewer) in known.sorted(by: { $0.key < $1.key }) {
-            failure = await logOut(at: mvpd, of: viewer.service, requestor: requestor, id: id, number: number) ?? failure
+            failure =
+                await logOut(at: mvpd, of: viewer.service, requestor: requestor, id: id, number: number) ?? failure
         }
         let platforms = [Profile.Kind.appleSSO, .platformSSO].map(\.rawValue)
         let isSignedOn = await platform?.currentProvider() != nil
         let isOfPlatform = isSignedOn || known.values.contains { platforms.contains($0.kind) }
         if isOfPlatform {
-            callbacks.status(.vsa203, message: "sign out in the device settings too; otherwise the viewer is logged in again")
+            callbacks.status(
+                .vsa203,
+                message: "sign out in the device settings too; otherwise the viewer is logged in again"
+            )
         }
         return tell(failure.map { .onlyHere($0) } ?? (isOfPlatform ? .signOutOfPlatform : .complete))
     }

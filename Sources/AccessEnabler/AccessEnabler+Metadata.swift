@@ -67,7 +67,8 @@ extension AccessEnabler {
         guard let plain = value.decrypted(by: metadataKey) else {
             callbacks.status(
                 .serverError,
-                message: "\(key) cannot be decrypted: the service encrypts with a different public key; check metadataKey"
+                message:
+                    "\(key) cannot be decrypted: the service encrypts with a different public key; check metadataKey"
             )
             return MetadataAnswer(request: request, value: nil, isEncrypted: false)
         }

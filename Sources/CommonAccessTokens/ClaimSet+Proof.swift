@@ -10,7 +10,7 @@ extension ClaimSet {
     /// Returns the refusal if the request lacks the proof of possession that `cnf` demands; `nil` if it has the proof.
     ///
     /// - Parameters:
-    ///   - place: The range of `cnf`.
+    ///   - context: The range of `cnf`.
     ///   - token: The token as presented.
     ///   - obligations: Receives the use of the proof, if each proof is valid for one use only.
     func proofRefusal(

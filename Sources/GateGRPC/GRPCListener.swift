@@ -18,7 +18,7 @@
 
         /// - Parameters:
         ///   - group: The event loops that read and write.
-        ///   - places: The slots for connections.
+        ///   - connectionLimit: The slots for connections.
         ///   - onListening: Called with the address, once it listens.
         package init(
             _ settings: ListenerSettings,

@@ -14,7 +14,7 @@ package struct HTTPListener: Service {
     ///
     /// - Parameters:
     ///   - group: The event loops that answer.
-    ///   - places: The slots for connections.
+    ///   - connectionLimit: The slots for connections.
     ///   - budget: The bytes for large requests that are not whole.
     ///   - onListening: Called with the address, once it listens.
     package init(

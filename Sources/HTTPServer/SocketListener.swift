@@ -45,7 +45,7 @@ package struct SocketListener: Service {
     ///
     /// - Parameters:
     ///   - group: The event loops of its connections.
-    ///   - places: The slots for connections.
+    ///   - connectionLimit: The slots for connections.
     ///   - receiveBuffers: The buffers that input is read into.
     ///   - onListening: Called with the address, once it listens.
     ///   - addHandlers: Adds the handlers of a connection, on its event loop.

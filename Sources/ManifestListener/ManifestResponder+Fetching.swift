@@ -149,18 +149,6 @@ extension ManifestResponder {
         let playback: ContinuedPlayback
         let gate: Gate
         let configuration: GateConfiguration.Manifest
-
-        init(
-            decision: Decision,
-            playback: ContinuedPlayback,
-            gate: Gate,
-            configuration: GateConfiguration.Manifest
-        ) {
-            self.decision = decision
-            self.playback = playback
-            self.gate = gate
-            self.configuration = configuration
-        }
     }
 
     private func originAnswer(

@@ -231,7 +231,7 @@ public final class Gate: Sendable {
     ///   - request: The request.
     ///   - match: The result of the catalogue lookup.
     ///   - fault: The fault of the presented credentials; `nil` if none is known.
-    ///   - shown: The grants that the request presents; `nil` for none.
+    ///   - presentedGrants: The grants that the request presents; `nil` for none.
     ///   - now: The time of receipt.
     package func begin(
         _ request: PlaybackRequest,

@@ -13,7 +13,7 @@ package struct SPOPListener: Service {
     ///
     /// - Parameters:
     ///   - group: The event loops that answer.
-    ///   - places: The slots for connections.
+    ///   - connectionLimit: The slots for connections.
     ///   - budget: The bytes for large frames that are not whole.
     ///   - onEnd: Called when a connection ends by a DISCONNECT frame.
     ///   - onListening: Called with the address, once it listens.

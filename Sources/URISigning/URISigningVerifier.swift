@@ -7,7 +7,7 @@ public import Keys
 
 /// A verifier of signed URIs (RFC 9246): every restriction is evaluated, or the token is refused by its name.
 ///
-/// A check has two halves, as with ``CATVerifier``. ``authenticate(_:at:)`` checks the signature, and its answer may be
+/// A check has two halves, as with `CATVerifier`. ``authenticate(_:at:)`` checks the signature, and its answer may be
 /// cached under the bytes of the token. ``judge(_:for:at:)`` evaluates the restrictions for one request, on every call.
 /// Checks that need a store are returned as ``GrantObligations``. The packages of a target are cut out first: see
 /// ``PackageAttribute``.

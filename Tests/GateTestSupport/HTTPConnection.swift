@@ -45,7 +45,7 @@ package final class HTTPConnection {
     /// Connects to `ADDRESS:PORT` (IPv4; any other address is loopback), or `unix:PATH`.
     ///
     /// - Parameters:
-    ///   - from: The client's own IPv4 address, such as another one of 127.0.0.0/8.
+    ///   - address: The client's own IPv4 address, such as another one of 127.0.0.0/8.
     ///   - receiveBuffer: The size of the receive buffer of the system, in bytes, for a client that does not read.
     package init(_ address: String, from own: String? = nil, receiveBuffer: Int32? = nil) throws {
         if address.hasPrefix("unix:") {

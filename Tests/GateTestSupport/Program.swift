@@ -15,7 +15,7 @@ package final class Program: Sendable {
     /// - Parameters:
     ///   - program: The path of the program.
     ///   - log: The file to which its output is appended.
-    ///   - keeping: A file descriptor that it inherits with the number 3; it inherits no other.
+    ///   - descriptor: A file descriptor that it inherits with the number 3; it inherits no other.
     package init(_ program: String, arguments: [String], log: String, keeping descriptor: Int32? = nil) throws {
         self.log = log
         let kept = descriptor.map { [ChildProcess.Stream.descriptor($0)] } ?? []

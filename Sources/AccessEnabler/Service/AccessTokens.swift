@@ -26,7 +26,7 @@ actor AccessTokens {
     ///
     /// - Parameters:
     ///   - registration: The stored registration; ignored if it belongs to another statement or redirect URL.
-    ///   - keep: Stores a new registration, or removes the stored one (`nil`) if the service does not know it.
+    ///   - settings: Stores a new registration, or removes the stored one (`nil`) if the service does not know it.
     init(
         url: String,
         statement: String,

@@ -82,7 +82,7 @@ extension EdgeBundle {
     /// - Parameters:
     ///   - gate: The gate.
     ///   - profiles: The profiles of the configuration.
-    ///   - mirror: The revocations by tags of `subjectKey`.
+    ///   - revocationCache: The revocations by tags of `subjectKey`.
     ///   - subjectKey: The key of the cache's tags.
     ///   - goodFor: The time for which the policy may be used without being confirmed.
     ///   - now: The present time.

@@ -42,7 +42,7 @@ struct PathTable: Sendable {
     /// Returns the entry that has precedence.
     ///
     /// - Parameters:
-    ///   - places: The folders that the path is in, the shortest first.
+    ///   - path: The folders that the path is in, the shortest first.
     ///   - itself: The entry of the folder that the path names.
     private func strongest(
         for path: MediaPath,

@@ -102,7 +102,7 @@ extension Gate {
     /// Returns the playback of an allowed request; `nil` if the request had no grant and none was issued.
     ///
     /// - Parameters:
-    ///   - shown: The grants that the request presented.
+    ///   - decision: The grants that the request presented.
     ///   - name: The name of the preferred profile among those of the entry; `nil` for the first.
     package func continuedPlayback(
         after decision: Decision,

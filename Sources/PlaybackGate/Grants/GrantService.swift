@@ -84,7 +84,7 @@ public final class GrantService: Sendable {
     ///   - signers: The keys that sign grants.
     ///   - formats: The issuers of other formats than Common Access Tokens, by the names of their profiles.
     ///   - subjectKey: The key that names sessions and subjects, the same at all gates of an installation.
-    ///   - mirror: The cache of revocations.
+    ///   - revocationCache: The cache of revocations.
     ///   - rejections: The list of rejected ids, which survives a reload.
     ///   - cacheCapacity: The number of authentic grants that are cached; 0 for none.
     ///   - metrics: Counts the grants; `nil` for nothing.

@@ -46,13 +46,6 @@ public struct IssuedGrant: Hashable, Sendable {
         let value: String
         let path: String
         let attributes: [String]
-
-        init(name: String, value: String, path: String, attributes: [String]) {
-            self.name = name
-            self.value = value
-            self.path = path
-            self.attributes = attributes
-        }
     }
 
     /// Creates a grant in another format than Common Access Tokens.

@@ -26,7 +26,7 @@ final class ViewReport: Sendable {
     ///   - text: The details. They may contain text of services and providers; its control characters are replaced for
     ///     people.
     ///   - status: The reported error, if there is one.
-    ///   - facts: The additional members in JSON.
+    ///   - members: The additional members in JSON.
     func step(
         _ name: String,
         mark: Mark,

@@ -159,7 +159,7 @@ struct `The Helm chart` {
     /// Runs `body` with the example: its three configurations, with other paths and addresses.
     ///
     /// - Parameters:
-    ///   - origin: An origin instead of the example's.
+    ///   - recorder: An origin instead of the example's.
     ///   - changes: More replacements in the gate's configuration.
     private static func withStage(
         origin recorder: RecordingOrigin? = nil,

@@ -22,7 +22,7 @@ final class LivePlaylist: Sendable {
     ///   - count: The segments of the whole stream.
     ///   - first: The segments that the first answer shows.
     ///   - suffix: The suffix of segments, as `ts`.
-    ///   - endsAlone: True if the end comes with no segment.
+    ///   - endsSeparately: True if the end comes with no segment.
     ///   - text: Makes the playlist, without its end.
     init(of count: Int, from first: Int = 4, suffix: String, endsSeparately: Bool = false, _ text: @escaping Text) {
         (self.count, self.first, self.suffix, self.text) = (count, first, suffix, text)
