@@ -7,7 +7,6 @@ let package = Package(
     name: "bench",
     platforms: [.macOS(.v26)],
     dependencies: [
-        // Without TLS: BoringSSL would be half of the build, and nothing here measures it.
         .package(name: "playgate", path: "..", traits: ["SQLite", "Redis", "Service"]),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),

@@ -9,10 +9,9 @@ let hasService = Context.environment["PLAYGATE_PARTS"] == nil
 let package = Package(
     name: "fuzz",
     platforms: [.macOS(.v26)],
-    // Without stores, which are not parsers, and without TLS, key sets over HTTPS and the manifest listener: all need further
-    // libraries, and BoringSSL would be half of the build.
+    // Without stores, which are not parsers. Parsers of libraries are built without the service, whose TLS would be half of the build.
     dependencies: [
-        .package(name: "playgate", path: "..", traits: ["Patterns", .trait(name: hasService ? "Service" : "Metrics")])
+        .package(name: "playgate", path: "..", traits: hasService ? ["Patterns", "Service"] : ["Patterns"])
     ],
     targets: [
         // Reference implementations: OpenSSL for Base64, libxml2's tree for XML, the C library for addresses and dates.
@@ -48,7 +47,7 @@ if hasService {
     let fuzz = package.targets[1]
     fuzz.exclude = []
     fuzz.dependencies += [
-        .product(name: "GateService", package: "playgate"),
+        .product(name: "GateServer", package: "playgate"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -26,19 +26,19 @@ final class ViewReport: Sendable {
     ///   - text: The details. They may contain text of services and providers; its control characters are replaced for
     ///     people.
     ///   - status: The reported error, if there is one.
-    ///   - members: The additional members in JSON.
+    ///   - more: The additional members in JSON.
     func step(
         _ name: String,
         mark: Mark,
         text: String,
         status: Status? = nil,
-        members: [JSON.Member] = []
+        members more: [JSON.Member] = []
     ) {
         var members: [JSON.Member] = [
             ("step", .string(name)), ("outcome", .string(mark.rawValue)), ("text", .string(text)),
         ]
         if let status { members.append(("error", JSON(status))) }
-        steps.withLock { $0.append(.object(members + members)) }
+        steps.withLock { $0.append(.object(members + more)) }
         guard !isJSON else { return }
         let sign =
             switch mark {
