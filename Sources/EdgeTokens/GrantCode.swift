@@ -56,7 +56,7 @@ public enum GrantCode: String, Hashable, Sendable, CaseIterable {
     /// The edge does not report a fact that a restriction needs.
     case contextMissing = "grant_context_missing"
     /// The token's probability of rejection struck.
-    case sampled = "grant_sampled"
+    case sampled = "grant_rejected_by_probability"
     /// A revocation applies to the grant.
     case revoked = "grant_revoked"
     /// The session of the playback has ended.

@@ -208,7 +208,7 @@ extension Decision {
     package static func members(_ allowance: Allowance, at now: Timestamp, trace: TraceID) -> [JSON.Member] {
         let subject = allowance.subject
         var members: [JSON.Member] = [
-            ("allowed", .bool(true)), ("reason", .string(allowance.reason.name)),
+            ("allowed", .bool(true)), ("code", .string(allowance.reason.name)),
             ("media", .optional(subject.entry?.key.text)), ("resource", .optional(subject.resource?.text)),
             ("requestor", .optional(subject.requestor)), ("mvpd", .optional(subject.token?.mvpdID)),
             ("expires", allowance.expires.map { .number($0.millisecondsSince1970) } ?? .null),

@@ -89,7 +89,6 @@ package struct PlaybackClient: Sendable {
         let protected: Bool?
         let resource: String?
         let code: String?
-        let reason: String?
         let message: String?
         let action: String?
         let trace: String?
@@ -101,7 +100,7 @@ extension PlaybackClient.Answer {
         self.init(
             status: status,
             isAllowed: status == 200 && body.allowed == true,
-            code: body.reason ?? body.code ?? "",
+            code: body.code ?? "",
             message: body.message,
             action: body.action,
             trace: body.trace

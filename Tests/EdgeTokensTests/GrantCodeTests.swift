@@ -22,7 +22,7 @@ import Testing
         ("grant_tls_mismatch", nil, .none), ("grant_location_mismatch", nil, .none),
         ("grant_proof_missing", nil, .none),
         ("grant_proof_invalid", nil, .none), ("grant_context_missing", nil, .configuration),
-        ("grant_sampled", nil, .authorization), ("grant_revoked", nil, .authorization),
+        ("grant_rejected_by_probability", nil, .authorization), ("grant_revoked", nil, .authorization),
         ("session_ended", nil, .authorization), ("stream_limit_reached", nil, .retry),
     ]
 

@@ -43,14 +43,14 @@ import Testing
         }
         let never = try Self.token(probability: 0, id: "one")
         for second in 0..<20 as Range<Int64> { #expect(try await ask(never, second) == "granted") }
-        #expect(try await ask(Self.token(probability: 1, id: "one", until: 60), 0) == "grant_sampled")
+        #expect(try await ask(Self.token(probability: 1, id: "one", until: 60), 0) == "grant_rejected_by_probability")
         // Another token of the same id, which would be allowed by chance, until the time that the first one named.
-        #expect(try await ask(never, 59) == "grant_sampled")
+        #expect(try await ask(never, 59) == "grant_rejected_by_probability")
         #expect(try await ask(Self.token(probability: 0, id: "two"), 59) == "granted")
         #expect(try await ask(never, 60) == "granted")
         // Without a time, until the token's end.
-        #expect(try await ask(Self.token(probability: 1, id: "three"), 0) == "grant_sampled")
-        #expect(try await ask(Self.token(probability: 0, id: "three"), 299) == "grant_sampled")
+        #expect(try await ask(Self.token(probability: 1, id: "three"), 0) == "grant_rejected_by_probability")
+        #expect(try await ask(Self.token(probability: 0, id: "three"), 299) == "grant_rejected_by_probability")
         #expect(sample.authority.rejections.count == 1)
     }
 

@@ -140,7 +140,7 @@ import Testing
         #expect(renewed.output.contains(#""expires":1925000520000,"#), "\(renewed.output)")
         let last = String(try renew(token, at: 250).output.dropLast())
         let ended = try renew(last, at: 399, options: ["--json"])
-        #expect(ended.status == 1 && ended.output.contains(#""reason":"session_ends""#))
+        #expect(ended.status == 1 && ended.output.contains(#""code":"session_ends""#))
         #expect(try renew(last, at: 400, options: ["--json"]).output.contains(#""code":"session_ended""#))
     }
 
@@ -151,7 +151,7 @@ import Testing
         #expect(renewed.status == 0 && renewed.output.contains(#""expires":1925000620000,"#), "\(renewed.error)")
         #expect(try renew(GrantSample.e1, at: 200, options: ["--maximum-session", "100s"]).status == 1)
         #expect(try renew(GrantSample.e1, at: 200, options: ["--maximum-session", "106751991167d"]).status == 64)
-        #expect(try renew(try token([]), at: 200, options: ["--json"]).output.contains(#""reason":"not_renewable""#))
+        #expect(try renew(try token([]), at: 200, options: ["--json"]).output.contains(#""code":"not_renewable""#))
         #expect(
             try renew(GrantSample.e1, at: 200, options: ["--issuer", "x", "--json"]).output.contains(
                 "grant_issuer_refused"

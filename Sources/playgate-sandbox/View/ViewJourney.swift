@@ -246,7 +246,7 @@ struct ViewJourney {
             try await gate.play(media, token: token?.serializedToken)
         }
         guard answer.isAllowed else { throw refusal(at: "gate", of: media, answer: answer) }
-        report.step("gate", mark: .done, text: "\(media): \(answer.code)", members: [("reason", .string(answer.code))])
+        report.step("gate", mark: .done, text: "\(media): \(answer.code)", members: [("code", .string(answer.code))])
     }
 
     private func refusal(at step: String, of media: String, answer: PlaybackClient.Answer) -> Stop {

@@ -96,7 +96,7 @@ struct ResourceCommand: ParsableCommand {
             )
             if json {
                 let object = JSON.object([
-                    ("match", .bool(mismatch == nil)), ("reason", .optional(mismatch?.rawValue)),
+                    ("match", .bool(mismatch == nil)), ("code", .optional(mismatch?.rawValue)),
                 ])
                 Terminal.output.write(object.line + "\n")
             } else {

@@ -235,7 +235,7 @@ struct GrantRenewalOutcome {
         let code = refusal?.code.rawValue ?? CATIssueError.notRenewable.rawValue
         return .object([
             ("renewed", .bool(false)), ("code", .string(code)), ("claim", .optional(refusal?.claimName)),
-            ("reason", .optional(obstacle?.rawValue)), ("renewAfter", .time(renewAfter)),
+            ("code", .optional(obstacle?.rawValue)), ("renewAfter", .time(renewAfter)),
         ])
     }
 

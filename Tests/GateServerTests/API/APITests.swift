@@ -132,8 +132,8 @@ import Testing
     @Test func `answers a retry of one playback as before`() async throws {
         try await RunningGate.with { gate in
             let token = try gate.token()
-            #expect(try gate.play(token: token, playbackID: "p1").json["reason"] as? String == "verified")
-            #expect(try gate.play(token: token, playbackID: "p1").json["reason"] as? String == "repeated")
+            #expect(try gate.play(token: token, playbackID: "p1").json["code"] as? String == "verified")
+            #expect(try gate.play(token: token, playbackID: "p1").json["code"] as? String == "repeated")
             #expect(try gate.play(token: token, playbackID: "p2").status == 403)
         }
     }

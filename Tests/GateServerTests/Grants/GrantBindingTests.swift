@@ -81,7 +81,7 @@ import Testing
                         == "invalid_request"
                 )
             }
-            #expect(try Self.play(at: gate, token: token, members: Self.facts).json["reason"] as? String == "verified")
+            #expect(try Self.play(at: gate, token: token, members: Self.facts).json["code"] as? String == "verified")
         }
     }
 
