@@ -50,8 +50,8 @@ extension GateConfiguration.Listener {
     fileprivate static func overGRPC(_ section: ConfigurationSection) -> [Self] {
         #if !GRPC
             section.note(
-                "listen",
-                "this build has no gRPC: build with the trait GRPC, or configure the edge without grpc"
+                at: "listen",
+                message: "this build has no gRPC: build with the trait GRPC, or configure the edge without grpc"
             )
         #endif
         return list(section, default: .tcp(host: "127.0.0.1", port: 8083))

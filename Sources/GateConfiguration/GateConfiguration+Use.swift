@@ -46,7 +46,7 @@ extension GateConfiguration.Use {
                 }
                 store = redis.map { .redis($0) } ?? .memory(capacity: capacity)
             #else
-                section.note("store", "this build of playgate has no Redis support")
+                section.note(at: "store", message: "this build of playgate has no Redis support")
                 store = .memory(capacity: capacity)
             #endif
         }
