@@ -30,9 +30,6 @@ extension GateConfiguration.Grants.RemoteKeySet {
         }
         let key = section.has("jwks") ? "jwks" : "coseKeys"
         if !section.has(key), section.has("fetch") { section.note(at: "fetch", message: "requires jwks or coseKeys") }
-        #if !KeySets
-            if section.has(key) { section.note(at: key, message: "this build of playgate cannot fetch key sets") }
-        #endif
         guard let address = addresses.first else { return nil }
         return Self(
             address: address,

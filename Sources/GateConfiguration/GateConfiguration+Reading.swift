@@ -78,11 +78,6 @@ extension GateConfiguration {
 
     /// Notes sections that contradict each other.
     private func noteConflicts(_ root: ConfigurationSection) {
-        #if !ManifestListener
-            if manifest != nil {
-                root.note(at: "manifest", message: "this build of playgate cannot rewrite manifests of an origin")
-            }
-        #endif
         if grants == nil, root.has("keys") {
             root.note(at: "keys", message: "requires grants: it has the keys that sign and check grants")
         }

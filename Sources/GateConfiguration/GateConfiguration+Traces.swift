@@ -84,9 +84,6 @@ extension GateConfiguration.Traces {
                 message: "would be sent in clear: use https, or http to 127.0.0.1, [::1] or localhost"
             )
         }
-        #if !Traces
-            section.note(at: "endpoint", message: "this build of playgate cannot send traces")
-        #endif
     }
 
     private static func checkedEndpoint(_ text: String) throws(ParseFault) {
