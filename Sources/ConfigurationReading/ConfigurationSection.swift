@@ -15,6 +15,7 @@ package final class ConfigurationSection {
     private let node: Node?
     private let problems: ProblemList
     private var known: [String] = []
+    private var renamed: [String: String] = [:]
     private var inForce: [JSON.Member] = []
 
     /// Creates a reader.
@@ -54,6 +55,9 @@ package final class ConfigurationSection {
     package func location(_ key: String) -> ConfigurationLocation {
         file.location(of: value(key) ?? node, key: keyPath(key))
     }
+
+    /// Notes that a key has another name now: a file that has the old one gets an error with the new one.
+    package func rename(_ old: String, to new: String) { renamed[old] = new }
 
     /// Records a problem with `key`, which is known thereby: a misspelt key may be meant for a missing one.
     package func note(at key: String, message: String) {
@@ -365,6 +369,10 @@ package final class ConfigurationSection {
                 continue
             }
             guard !known.contains(name) else { continue }
+            if let new = renamed[name] {
+                problems.add(at: file.location(of: key, key: keyPath(name)), message: "is \(new) now")
+                continue
+            }
             let near = known.min { $0.distance(to: name) < $1.distance(to: name) }
             // A third of the letters may be wrong: any two short keys are three letters apart.
             let hint = near.flatMap { $0.distance(to: name) <= max(1, name.count / 3) ? "; did you mean \($0)?" : nil }

@@ -227,7 +227,7 @@ package struct EdgeResponder: BodilessService {
         by gate: Gate
     ) {
         let seconds = answer.keeping.seconds
-        guard answer.status == 200, answer.grant == nil, seconds == 0 || seconds == check.rules.cacheCeiling,
+        guard answer.status == 200, answer.grant == nil, seconds == 0 || seconds == check.rules.maxCacheAge,
             answer.decision.isRepeatable,
             let reuse = AnswerReuse.of(answer.decision, hasGrants: context.grants != nil, by: gate, at: check.now),
             AnswerReuse.scope(of: answer.decision, request: check.request.check, in: context, by: gate) == .folder
@@ -273,7 +273,7 @@ package struct EdgeResponder: BodilessService {
             tokenSources: context?.tokenSources ?? 0,
             sources: check.rules.sources.tokens(for: decision.subject.entry),
             keeping: EdgeAnswer.Keeping(
-                seconds: reuse?.seconds(from: check.now, atMost: check.rules.cacheCeiling) ?? 0,
+                seconds: reuse?.seconds(from: check.now, atMost: check.rules.maxCacheAge) ?? 0,
                 varying: check.dialect.row.varying,
                 tokenHeaders: check.rules.sources.tokenHeaders
             ),

@@ -27,7 +27,7 @@ package final class EdgeRules: Sendable {
     package var peers: TrustedPeers { edge.peers }
     package var sources: TokenSources { edge.sources }
     /// The longest time for which an answer may be cached, in seconds.
-    package var cacheCeiling: Int64 { edge.cacheCeiling }
+    package var maxCacheAge: Int64 { edge.maxCacheAge }
 
     package func answers(_ dialect: EdgeDialect) -> Bool { dialects.contains(dialect) }
 

@@ -48,7 +48,8 @@ enum Codes {
             "grant_expired", "grant_not_yet_valid", "grant_renewal_invalid", "grant_replayed",
             "grant_version_unsupported", "grant_claim_unsupported", "grant_address_mismatch", "grant_uri_mismatch",
             "grant_method_refused", "grant_header_mismatch", "grant_tls_mismatch", "grant_location_mismatch",
-            "grant_proof_missing", "grant_proof_invalid", "grant_context_missing", "grant_rejected_by_probability", "grant_revoked",
+            "grant_proof_missing", "grant_proof_invalid", "grant_context_missing", "grant_rejected_by_probability",
+            "grant_revoked",
             "session_ended", "stream_limit_reached", "grant_resource_mismatch",
         ]
     )

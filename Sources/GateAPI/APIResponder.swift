@@ -315,7 +315,7 @@ package final class APIResponder: HTTPService {
             ("media", .string(media)), ("protected", .bool(entry.protection != .none)),
             ("resource", .optional(entry.protection.resource?.text)),
             ("requestor", .optional(entry.protection.requestor)), ("shadow", .bool(entry.isShadow)),
-            ("playable", .bool(entry.protection != .ambiguous)), ("use", .string(entry.use.rawValue)),
+            ("playable", .bool(entry.protection != .ambiguous)), ("admits", .string(entry.use.rawValue)),
             ("origin", origin),
             ("trace", .string("\(call.trace)")),
         ]

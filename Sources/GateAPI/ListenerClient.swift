@@ -83,7 +83,7 @@ package struct ListenerClient: Sendable {
 }
 
 extension ListenerClient {
-    /// Longer than the longest `use.deadline`, for which the gate may wait for its store.
+    /// Longer than the longest `replayStore.deadline`, for which the gate may wait for its store.
     private static let limit = TimeAmount.seconds(12)
 
     /// Requests a path by GET.

@@ -9,15 +9,17 @@ internal import PlaybackGate
 extension GateConfiguration.API {
     package init(_ section: ConfigurationSection) {
         let listener = GateConfiguration.Listener(section, default: .tcp(host: "127.0.0.1", port: 8080))
-        let isOpen = section.bool("open", default: false)
+        section.rename("open", to: "anonymous")
+        section.rename("policyGoodFor", to: "bundle: { maxAge: … }")
+        let isOpen = section.bool("anonymous", default: false)
         let callers = Caller.list(in: section, of: listener, scopes: Scope.ofAPI)
         if isOpen {
             if !callers.isEmpty {
-                section.note(at: "open", message: "must be false if there are keys or clientCertificates")
+                section.note(at: "anonymous", message: "must be false if there are keys or clientCertificates")
             }
             if !listener.address.isLocal {
                 section.note(
-                    at: "open",
+                    at: "anonymous",
                     message:
                         "is allowed only on loopback addresses and unix sockets; create keys with: playgate keys api NAME"
                 )
@@ -26,7 +28,7 @@ extension GateConfiguration.API {
             section.note(
                 at: "keys",
                 message:
-                    "no caller is allowed: add keys (playgate keys api NAME) or clientCertificates, or open: true on loopback"
+                    "no caller is allowed: add keys (playgate keys api NAME) or clientCertificates, or anonymous: true on loopback"
             )
         }
         self.listener = listener
@@ -37,7 +39,9 @@ extension GateConfiguration.API {
             Hosted(allowsGet: section.bool("get", default: true), allowsHTTP: section.bool("http", default: false))
         }
         let month = Duration.seconds(30 * 86_400)
-        policyGoodFor = section.duration("policyGoodFor", in: .seconds(5)...month, default: .seconds(30))
+        bundleMaxAge = section.section("bundle") {
+            $0.duration("maxAge", in: .seconds(5)...month, default: .seconds(30))
+        }
         helpURL = section.string("helpURL", default: "/v1/codes/")
     }
 }

@@ -11,8 +11,8 @@ extension GateConfiguration {
     private var openMemory: String? {
         guard api.callers == nil, case .memory = use.store else { return nil }
         return
-            "api.open with use.store memory: every process of this machine can consume tokens and fill the store, and a "
-            + "restart forgets what was consumed; in production, set api.keys (playgate keys api NAME) and use.store"
+            "api.anonymous with replayStore.store memory: every process of this machine can consume tokens and fill the store, and a "
+            + "restart forgets what was consumed; in production, set api.keys (playgate keys api NAME) and replayStore.store"
     }
 
     /// Sockets for edges that only the gate's user can open: a connection needs the right to write.

@@ -57,7 +57,8 @@ extension PlaybackGate.Catalogue.Entry {
             return nil
         }
         let resource: MediaResource? = section.parsed("resource", default: nil) { try MediaResource($0) }
-        let use = section.choice("use", default: Use.once)
+        section.rename("use", to: "admits: once, ttl or grant")
+        let use = section.choice("admits", default: Use.once)
         let grants = readGrants(from: section, use: use, profiles: profiles)
         guard let key, let resource else { return nil }
         return Self(
@@ -78,7 +79,9 @@ extension PlaybackGate.Catalogue.Entry {
         profiles: [GrantProfile]
     ) -> GrantTerms? {
         guard let named = section.profiles(profiles) else {
-            if use == .grant { section.note(at: "use", message: "grant requires the name of a profile: grant: NAME") }
+            if use == .grant {
+                section.note(at: "admits", message: "grant requires the name of a profile: grant: NAME")
+            }
             return nil
         }
         var terms = GrantTerms(named)
@@ -93,7 +96,7 @@ extension PlaybackGate.Catalogue.Entry {
             return text
         }
         guard section.has("media") else { return terms }
-        if use == .grant { section.note(at: "use", message: "grant requires path: edges ask for paths") }
+        if use == .grant { section.note(at: "admits", message: "grant requires path: edges ask for paths") }
         if terms.scope == nil, let manifest = terms.manifest, let slash = manifest.utf8.lastIndex(of: UInt8(ascii: "/"))
         {
             let folder = String(manifest[...slash])

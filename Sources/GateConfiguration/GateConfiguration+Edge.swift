@@ -41,8 +41,9 @@ extension GateConfiguration.Edge {
         )
         forwardedFor = ForwardedFor(section)
         sources = TokenSources(section, tokensOfEntries: tokensOfEntries, profiles: profiles)
-        let ceiling = section.duration("cacheCeiling", in: .zero ... .seconds(3600), default: .seconds(5))
-        cacheCeiling = ceiling.components.seconds
+        section.rename("cacheCeiling", to: "maxCacheAge")
+        let age = section.duration("maxCacheAge", in: .zero ... .seconds(3600), default: .seconds(5))
+        maxCacheAge = age.components.seconds
     }
 }
 

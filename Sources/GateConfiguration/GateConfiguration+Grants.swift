@@ -317,7 +317,8 @@ extension GrantProfile.Rules {
         deliveries = Self.deliveries(section)
         cookie = section.section("cookie", read: GrantProfile.Cookie.init)
         isRevocable = section.choice("revocation", default: Revocability.tags) == .tags
-        let limit = section.integer("streams", in: 0...StreamLease.maximumLimit, default: 0)
+        section.rename("streams", to: "maxConcurrentStreams")
+        let limit = section.integer("maxConcurrentStreams", in: 0...StreamLease.maximumLimit, default: 0)
         streamLimit = limit > 0 ? limit : nil
         coversUnverified = section.bool("unverified", default: false)
         isCheckedByOthers = section.choice("checkedBy", default: Checker.gates) == .others
@@ -331,7 +332,7 @@ extension GrantProfile.Rules {
 
     private func noteConflicts(_ section: ConfigurationSection) {
         if streamLimit != nil, !isRevocable {
-            section.note(at: "streams", message: "requires revocation: tags, which name the viewer")
+            section.note(at: "maxConcurrentStreams", message: "requires revocation: tags, which name the viewer")
         }
         if session < life { section.note(at: "session", message: "must not be shorter than life") }
         if let renewal, renewal.deadline >= life {

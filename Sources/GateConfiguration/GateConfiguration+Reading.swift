@@ -42,7 +42,8 @@ extension GateConfiguration {
         verification = root.section("verification") { Verification($0, cacheCapacity: isRepeated ? 16_384 : 0) }
         policies = root.list("policies", read: PlaybackPolicy.init)
         let isShadow = root.bool("shadow", default: false)
-        use = root.section("use") { Use($0, isShadow: isShadow) }
+        root.rename("use", to: "replayStore")
+        use = root.section("replayStore") { Use($0, isShadow: isShadow) }
         self.isShadow = isShadow
         api = root.section("api", read: API.init)
         edge = root.optionalSection("edge") { Edge($0, tokensOfEntries: catalogue.tokens, profiles: profiles) }

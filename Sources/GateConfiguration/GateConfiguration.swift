@@ -144,7 +144,7 @@ package struct GateConfiguration: Sendable {
         /// The paths of the hosted service, `/tvs/v1`; `nil` if they are off.
         package var hosted: Hosted?
         /// The time for which edges may use a policy without having it confirmed.
-        package var policyGoodFor: Duration
+        package var bundleMaxAge: Duration
         /// The prefix of the links to explanations of codes.
         package var helpURL: String
     }
@@ -167,7 +167,7 @@ package struct GateConfiguration: Sendable {
         /// The rule by which the client's address is chosen from `X-Forwarded-For`.
         package var forwardedFor: ForwardedFor
         /// The longest time for which an edge may cache an answer, in seconds.
-        package var cacheCeiling: Int64
+        package var maxCacheAge: Int64
     }
 
     package struct Log: Hashable, Sendable {

@@ -192,10 +192,11 @@ extension GateConfiguration {
         return mine.keys.filter { mine[$0] != its[$0] }.sorted()
     }
 
-    /// The settings that need a restart, as text. The rules of `use` and the callers of the API change with a reload.
+    /// The settings that need a restart, as text. The rules of `replayStore` and the callers of the API change with a reload.
     private var fixed: [String: String] {
         [
-            "use.store": use.store.text, "api.listen": api.listener.text, "api.concurrency": "\(api.concurrency)",
+            "replayStore.store": use.store.text, "api.listen": api.listener.text,
+            "api.concurrency": "\(api.concurrency)",
             "api.helpURL": api.helpURL, "admin": admin.text,
             "edge.listen": edge?.listeners.map(\.text).joined(separator: " ") ?? "none",
             "edge.spoe": edge?.offloads.map(\.text).joined(separator: " ") ?? "",

@@ -156,7 +156,7 @@ extension DenyCode {
         case .hostMissing:
             "Catalogue entries name hosts: check the edge's host header, or host in the backend's request."
         case .methodNotPermitted: "Check methods of the catalogue entry; the default is GET and HEAD."
-        case .rangeNotPermitted: "If a player seeks in a file, set use: within-ttl in its catalogue entry."
+        case .rangeNotPermitted: "If a player seeks in a file, set admits: ttl in its catalogue entry."
         case .tokenConflict: "Check if the player sends an old token with a new one. Otherwise a client probes."
         case .tokenMissing: "Check that the player and the edge pass the token on."
         case .token(let reason): reason.operatorHint

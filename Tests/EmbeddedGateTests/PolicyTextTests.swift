@@ -35,7 +35,7 @@ struct PolicyTextTests {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let entry = try #require(lines.firstIndex { $0.contains("\"/segments/\"") })
         for (from, to, sentence) in [
-            ("\"use\":\"within-ttl\"", "\"use\":\"always\"", "use: is not known here"),
+            ("\"admits\":\"ttl\"", "\"admits\":\"always\"", "admits: is not known here"),
             ("\"use\":", "\"uses\":", "uses: unknown member"), ("\"/segments/\"", "\"segments\"", "must begin with /"),
             ("\"requestor\":\"REF30\"", "\"requestor\":3", "requestor: must be a text"), ("{", "", "this is no JSON"),
         ] {

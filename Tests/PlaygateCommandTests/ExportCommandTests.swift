@@ -29,8 +29,8 @@ import Testing
                 grants:
                   subjectKey: { file: grants/subject.key }
                   profiles: { live: { issuer: playgate, key: playgate } }
-                catalogue: { entries: [{ path: /a/, resource: TNT, use: grant, grant: live }] }
-                api: { open: true }
+                catalogue: { entries: [{ path: /a/, resource: TNT, admits: grant, grant: live }] }
+                api: { anonymous: true }
                 edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
                 """
         )

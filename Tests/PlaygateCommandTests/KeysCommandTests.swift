@@ -151,8 +151,8 @@ import Testing
             contents: """
                 requestor: REF30
                 trust: { keys: [{ file: issuer/signer.pem }] }
-                catalogue: { entries: [{ path: /a/, resource: TNT, use: grant, grant: live }] }
-                api: { open: true }
+                catalogue: { entries: [{ path: /a/, resource: TNT, admits: grant, grant: live }] }
+                api: { anonymous: true }
                 edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
                 \(lines)  profiles: { live: { issuer: playgate, key: playgate } }
                 """

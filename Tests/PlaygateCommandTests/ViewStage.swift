@@ -38,7 +38,7 @@ final class ViewStage: Sendable {
                     - { media: tnt-live, resource: TNT }
                     - { media: tbs-live, resource: TBS }
                     - { media: trailer, protected: false }
-                api: { listen: "127.0.0.1:0", open: true }
+                api: { listen: "127.0.0.1:0", anonymous: true }
                 admin: { listen: "unix:\(folder.file("admin.sock"))" }
                 """
         )

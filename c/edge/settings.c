@@ -113,7 +113,7 @@ static const choice modes[] = {{"on", EDGE_ON}, {"shadow", EDGE_SHADOW}, {NULL, 
 static const choice nginx_modes[] = {{"on", EDGE_ON}, {"shadow", EDGE_SHADOW}, {"off", EDGE_OFF}, {NULL, 0}};
 static const choice switches[] = {{"on", 1}, {"off", 0}, {NULL, 0}};
 static const choice queries[] = {{"drop", 1}, {"keep", 0}, {NULL, 0}};
-static const choice uses[] = {{"once", PLAYGATE_USE_ONCE}, {"within-ttl", PLAYGATE_USE_WITHIN_TTL}, {"grant", PLAYGATE_USE_GRANT}, {NULL, 0}};
+static const choice uses[] = {{"once", PLAYGATE_USE_ONCE}, {"ttl", PLAYGATE_USE_WITHIN_TTL}, {"grant", PLAYGATE_USE_GRANT}, {NULL, 0}};
 static const choice off[] = {{"off", 0}, {NULL, 0}};
 static const choice zero[] = {{"0", 0}, {NULL, 0}};
 
@@ -128,12 +128,12 @@ enum {
 
 static const char one_name[] = "must be one name";
 static const char on_or_off[] = "must be on or off";
-static const char one_use[] = "must be once, within-ttl or grant";
+static const char one_use[] = "must be once, ttl or grant";
 static const char one_source[] = "must be unix:PATH, with or without key=FILE, or a path, with or without trust=FILE";
 static const char one_media[] = "must be media=ID alone: the catalogue says the rest";
 static const char after_ask[] = "may be followed by timeout=MILLISECONDS, from 1 to 60000";
 static const char after_cache[] = "may be followed by entry=BYTES, from 512 to 16384 (16k)";
-static const char after_resource[] = "may be followed by requestor=ID and by use=once, use=within-ttl or use=grant";
+static const char after_resource[] = "may be followed by requestor=ID and by admits=once, admits=ttl or admits=grant";
 
 static const row table[] = {
     {"mode", NULL, EDGE_ENVOY | EDGE_TRAFFIC_SERVER, set_choice, MEMBER(mode), modes, 0, 0, "must be on or shadow", NULL},
@@ -151,8 +151,8 @@ static const row table[] = {
     {"media", NULL, EDGE_TRAFFIC_SERVER, set_slice, DEMAND(media), NULL, 0, 0, one_name, NULL},
     {"requestor", "resource", lines, set_slice, DEMAND(requestor), NULL, 0, 0, after_resource, NULL},
     {"requestor", NULL, EDGE_TRAFFIC_SERVER, set_slice, DEMAND(requestor), NULL, 0, 0, one_name, NULL},
-    {"use", "resource", lines, set_choice, DEMAND(use), uses, 0, 0, after_resource, NULL},
-    {"use", NULL, EDGE_TRAFFIC_SERVER, set_choice, DEMAND(use), uses, 0, 0, one_use, NULL},
+    {"admits", "resource", lines, set_choice, DEMAND(use), uses, 0, 0, after_resource, NULL},
+    {"admits", NULL, EDGE_TRAFFIC_SERVER, set_choice, DEMAND(use), uses, 0, 0, one_use, NULL},
     {"ask", NULL, EDGE_NGINX, set_location, MEMBER(ask), NULL, 0, 0, "must be a location such as /_gate, or off", NULL},
     {"ask", NULL, EDGE_ENVOY, set_text, MEMBER(ask), NULL, 0, 0, one_name, after_ask},
     {"ask", NULL, parameters, set_text, MEMBER(ask), NULL, 0, 0, "must be the path of a unix socket", NULL},
@@ -278,7 +278,7 @@ void edge_settings_inherit(edge_settings *settings, const edge_settings *outer) 
 
 const char *edge_settings_end(edge_settings *settings, edge_rules *rules) {
     int has_resource = settings->demands.resource.length > 0;
-    if (!has_resource && edge_settings_has(settings, "use")) return "use is for resource=RESOURCE";
+    if (!has_resource && edge_settings_has(settings, "admits")) return "admits is for resource=RESOURCE";
     if (!has_resource && edge_settings_has(settings, "requestor")) return "requestor is for resource=RESOURCE";
     if (!edge_settings_has(settings, "grant")) edge_default_grants(&settings->grants);
     memset(rules, 0, sizeof(*rules));

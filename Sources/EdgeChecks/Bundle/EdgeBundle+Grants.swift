@@ -36,7 +36,7 @@ extension Catalogue.Entry {
             }
             methods.append(method)
         }
-        let use = try object.choice("use") { Use(rawValue: $0) } ?? .once
+        let use = try object.choice("admits") { Use(rawValue: $0) } ?? .once
         self.init(
             key: key,
             protection: try Self.protection(object),

@@ -206,7 +206,7 @@ extension Catalogue {
             case once
             /// The token is accepted until it expires, unless it is revoked. Meant for media that one playback fetches
             /// repeatedly, such as segments, if the start of the playback is not checked.
-            case withinTTL = "within-ttl"
+            case withinTTL = "ttl"
             /// No token is accepted, only the grant of a playback that was started by another entry. Meant for segments, keys
             /// and variant playlists.
             case grant

@@ -87,7 +87,7 @@ import Testing
         ("127.0.0.1", 200), ("127.0.0.1:8080", 200), ("[::1]", 200), ("localhost", 200), ("gate.internal", 200),
         ("evil.example", 403), ("127.0.0.1.evil.example", 403), ("", 403),
     ]) func `of an open API name it by its address or a known name`(host: String, status: Int) async throws {
-        let configuration = RunningGate.configuration(api: "  open: true\n  hosts: [gate.internal]\n")
+        let configuration = RunningGate.configuration(api: "  anonymous: true\n  hosts: [gate.internal]\n")
         try await RunningGate.with(configuration) { gate in
             let body = "{\"media\":\"trailer\"}"
             let headers = ["Content-Type": "application/json"]

@@ -32,8 +32,8 @@ import Testing
             case .redis: "{ store: redis, deadline: 10s, redis: { address: \"unix:\(redis?.socket ?? "")\" } }"
             }
         let configuration = RunningGate.configuration(
-            "use: \(use)\nedge: { listen: \"127.0.0.1:0\", tokens: [{ header: X-Media-Token }] }",
-            catalogue: "    - { path: /vod/, resource: TNT, use: within-ttl }"
+            "replayStore: \(use)\nedge: { listen: \"127.0.0.1:0\", tokens: [{ header: X-Media-Token }] }",
+            catalogue: "    - { path: /vod/, resource: TNT, admits: ttl }"
         )
         try await RunningGate.with(configuration) { gate in
             #expect(try eventually { try gate.admin("GET", path: "/readyz").status == 200 })

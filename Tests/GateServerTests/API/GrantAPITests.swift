@@ -16,7 +16,7 @@ import Testing
     private static func configuration(_ rules: String = "", profile: String = "") -> String {
         RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000 } }
+            replayStore: { memory: { capacity: 1000 } }
             keys: { k1: { secret: \(secret) } }
             grants:
               subjectKey: \(secret)
@@ -31,7 +31,7 @@ import Testing
             """,
             catalogue: """
                     - { path: /film/master.m3u8, resource: TNT, grant: [live\(profile.isEmpty ? "" : ", second")] }
-                    - { path: /film/, resource: TNT, use: grant, grant: live }
+                    - { path: /film/, resource: TNT, admits: grant, grant: live }
                     - { path: /other/, resource: TNT, grant: live }
                     - { media: film, resource: TNT, grant: live, manifest: /film/master.m3u8 }
                 """
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test func `limits the playbacks of a viewer until one ends`() async throws {
-        try await RunningGate.with(Self.configuration("streams: 1")) { (gate) throws in
+        try await RunningGate.with(Self.configuration("maxConcurrentStreams: 1")) { (gate) throws in
             let first = try Self.start(gate).grant
             let token = try gate.token(GateSample.claims(session: "s1", ttl: 400_000))
             let refused = try gate.play(path: "/film/master.m3u8", token: token, playbackID: "p2")
@@ -209,7 +209,8 @@ import Testing
 
     /// Both grants are of one session.
     @Test func `exchanges a grant within the slot of its playback, which it prolongs`() async throws {
-        try await RunningGate.with(Self.configuration("streams: 1", profile: Self.second)) { (gate) throws in
+        try await RunningGate.with(Self.configuration("maxConcurrentStreams: 1", profile: Self.second)) {
+            (gate) throws in
             let grant = try Self.start(gate).grant
             let body: Object = ["grant": grant["token"] ?? "", "profile": "second", "path": "/film/master.m3u8"]
             let exchange = { try Self.post(to: gate, path: "/v1/grants", body: body) }
@@ -230,7 +231,8 @@ import Testing
     }
 
     @Test func `exchanges no grant of a playback that was ended`() async throws {
-        try await RunningGate.with(Self.configuration("streams: 1", profile: Self.second)) { (gate) throws in
+        try await RunningGate.with(Self.configuration("maxConcurrentStreams: 1", profile: Self.second)) {
+            (gate) throws in
             let grant = try Self.start(gate).grant
             let body: Object = ["grant": grant["token"] ?? "", "profile": "second", "path": "/film/master.m3u8"]
             #expect(try eventually { try Self.post(to: gate, path: "/v1/grants", body: body).status == 200 })

@@ -22,7 +22,7 @@ import Testing
     private static func configuration(_ key: String) -> String {
         RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000 } }
+            replayStore: { memory: { capacity: 1000 } }
             keys: { akamai: { secret: \(String(repeating: "0f", count: 32)), encoding: hex } }
             grants:
               subjectKey: \(secret)

@@ -16,7 +16,7 @@ import Testing
     private static func configuration(_ tvs: String = "  tvs: { get: true }\n") -> String {
         RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000 } }
+            replayStore: { memory: { capacity: 1000 } }
             keys: { k1: { secret: \(secret) }, k2: { secret: \(secret) }, akamai: { secret: "\(hex)", encoding: hex } }
             grants:
               subjectKey: \(secret)
@@ -150,7 +150,8 @@ import Testing
     func `obey the entry of a URL`(_ path: String, _ resource: String, _ cdn: String, _ code: String?) async throws {
         let text = Self.configuration().replacing(
             "    - { path: /film/",
-            with: "    - { path: /segments/, resource: TNT, use: grant, grant: [live, akamai] }\n    - { path: /film/"
+            with:
+                "    - { path: /segments/, resource: TNT, admits: grant, grant: [live, akamai] }\n    - { path: /film/"
         )
         try await RunningGate.with(text) { gate in
             let url = "https://\(cdn).example\(path)"
@@ -162,7 +163,10 @@ import Testing
 
     /// The limit is that of the entry, also if the profile that signs has none.
     @Test func `start no more playbacks than the entry's limit`() async throws {
-        let limited = Self.configuration().replacing("deliver: [segment] }", with: "deliver: [segment], streams: 1 }")
+        let limited = Self.configuration().replacing(
+            "deliver: [segment] }",
+            with: "deliver: [segment], maxConcurrentStreams: 1 }"
+        )
         try await RunningGate.with(limited) { gate in
             let sign = { (json: Bool, ttl: Int64) in
                 let token = try gate.token(GateSample.claims(session: "one", ttl: ttl))

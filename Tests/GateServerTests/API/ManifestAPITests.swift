@@ -76,7 +76,7 @@ import Testing
     @Test func `needs a caller with the scope grant`() async throws {
         let configuration = ManifestGate.configuration(origin: "http://127.0.0.1:1")
             .replacing(
-                "  open: true\n  hosts: [gate, g]\n",
+                "  anonymous: true\n  hosts: [gate, g]\n",
                 with: "  keys: [{ name: a, sha256: \"\(String(repeating: "0", count: 64))\", scopes: [grant] }]\n"
             )
         try await RunningGate.with(configuration) { (gate) throws in

@@ -17,12 +17,12 @@ import Testing
     private static let secret = "a-secret-for-tests-of-more-than-32-bytes-of-Base"
 
     private static func configuration(
-        api: String = "  open: true\n  hosts: [gate, g]\n",
+        api: String = "  anonymous: true\n  hosts: [gate, g]\n",
         goodFor: String = "30s"
     ) -> String {
         RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000 } }
+            replayStore: { memory: { capacity: 1000 } }
             keys: { k1: { secret: \(String(repeating: "A", count: 44)) } }
             grants: { subjectKey: "\(secret)", profiles: { live: { issuer: playgate, key: k1, host: cdn.example } } }
             edge:
@@ -32,10 +32,10 @@ import Testing
             """,
             catalogue: """
                     - { path: /film/master.m3u8, resource: TNT, grant: live }
-                    - { path: /film/, resource: TNT, use: grant, grant: live }
-                    - { path: /segments/, resource: TNT, use: within-ttl }
+                    - { path: /film/, resource: TNT, admits: grant, grant: live }
+                    - { path: /segments/, resource: TNT, admits: ttl }
                 """,
-            api: api + "  policyGoodFor: \(goodFor)\n"
+            api: api + "  bundle: { maxAge: \(goodFor) }\n"
         )
     }
 

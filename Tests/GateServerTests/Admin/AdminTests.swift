@@ -70,7 +70,7 @@ import Testing
 
     @Test func `is not ready without a catalogue`() async throws {
         let configuration =
-            "trust: { keys: [{ file: signer.pem }] }\napi: { listen: \"127.0.0.1:0\", open: true, hosts: [gate] }\nadmin: { listen: \"127.0.0.1:0\" }\n"
+            "trust: { keys: [{ file: signer.pem }] }\napi: { listen: \"127.0.0.1:0\", anonymous: true, hosts: [gate] }\nadmin: { listen: \"127.0.0.1:0\" }\n"
         try await RunningGate.with(configuration) { gate in
             let answer = try gate.admin("GET", path: "/readyz")
             #expect(answer.status == 503)
@@ -276,8 +276,8 @@ import Testing
         let redis = try RedisServer()
         let server = try redis.start()
         let configuration = RunningGate.configuration(
-            "use: { store: redis, deadline: 5s, redis: { address: \"unix:\(redis.socket)\" } }",
-            api: "  open: true\n  hosts: [gate, g]\n  concurrency: 1\n"
+            "replayStore: { store: redis, deadline: 5s, redis: { address: \"unix:\(redis.socket)\" } }",
+            api: "  anonymous: true\n  hosts: [gate, g]\n  concurrency: 1\n"
         )
         try await RunningGate.with(configuration) { gate in
             #expect(try eventually { try gate.admin("GET", path: "/readyz").status == 200 })

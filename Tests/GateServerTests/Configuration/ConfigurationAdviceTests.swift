@@ -8,14 +8,14 @@ import Testing
 
 /// Settings that `playgate check` advises against.
 @Suite struct `A configuration that works, and is not for production` {
-    private static func advice(edge: String, use: String, api: String = "open: true") throws -> [String] {
+    private static func advice(edge: String, use: String, api: String = "anonymous: true") throws -> [String] {
         let folder = try TemporaryFolder()
         try folder.write("signer.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
         let text = """
             requestor: REF30
             trust: { keys: [{ file: signer.pem }] }
             catalogue: { entries: [{ path: /live/tnt/, resource: TNT }] }
-            use: \(use.replacing("FOLDER", with: folder.path))
+            replayStore: \(use.replacing("FOLDER", with: folder.path))
             api: { listen: "127.0.0.1:0", \(api) }
             admin: { listen: "127.0.0.1:0" }
             edge: { \(edge), tokens: [{ query: token }] }
@@ -33,7 +33,8 @@ import Testing
     private static let port = "listen: \"127.0.0.1:0\""
 
     @Test(arguments: [
-        (port, memory, "open: true", ["api.open with use.store memory: every process"]), (port, file, "open: true", []),
+        (port, memory, "anonymous: true", ["api.open with use.store memory: every process"]),
+        (port, file, "anonymous: true", []),
         (port, memory, key, []),
         (
             "listen: \"unix:/run/edge.sock\", socketMode: \"0600\"", file, key,

@@ -33,7 +33,7 @@ import Testing
             catalogue:
               entries: [{ media: tnt, resorce: TNT }]
               feeds: [{ file: feed.xml }]
-            api: { open: true, tls: { certificate: tls.pem, key: none.key } }
+            api: { anonymous: true, tls: { certificate: tls.pem, key: none.key } }
             """
         let reported = try Self.problems(text).map { problem in
             let name = problem.message.split(separator: "/").last ?? ""
@@ -72,8 +72,8 @@ import Testing
             requestor: 1
             trust: { keys: [{ fil: signer.pem }] }
             catalogue: { entries: [{ media: a }] }
-            use: { store: none, deadline: soon }
-            api: { open: maybe, listen: nowhere }
+            replayStore: { store: none, deadline: soon }
+            api: { anonymous: maybe, listen: nowhere }
             nonsense: true
             """
         )

@@ -53,7 +53,7 @@ struct `The Helm chart` {
     }
 
     @Test(arguments: [
-        [], ["autoscaling.enabled=true"], ["replicas=1", "config.use.store=memory"],
+        [], ["autoscaling.enabled=true"], ["replicas=1", "config.replayStore.store=memory"],
         [
             "config.edge.listen=0.0.0.0:8081", "config.edge.trustedPeers={10.0.0.0/8}",
             "config.edge.tokens[0].query=token",
@@ -62,7 +62,7 @@ struct `The Helm chart` {
         [
             "image.digest=sha256:\(String(repeating: "0", count: 64))", "secretEnvironment[0].name=REDIS_PASSWORD",
             "secretEnvironment[0].secret=redis", "secretEnvironment[0].key=password",
-            "config.use.redis.password.env=REDIS_PASSWORD",
+            "config.replayStore.redis.password.env=REDIS_PASSWORD",
         ],
         ["config.admin.listen=127.0.0.1:9090", "podDisruptionBudget.enabled=false", "serviceAccount.create=false"],
     ])
@@ -111,8 +111,11 @@ struct `The Helm chart` {
     }
 
     @Test(arguments: [
-        (["config.use.store=memory"], "several gates need one store"),
-        (["replicas=1", "autoscaling.enabled=true", "config.use.store=sqlite"], "several gates need one store"),
+        (["config.replayStore.store=memory"], "several gates need one store"),
+        (
+            ["replicas=1", "autoscaling.enabled=true", "config.replayStore.store=sqlite"],
+            "several gates need one store"
+        ),
         (["replicas=0"], "Must be greater than or equal to 1"),
         (["replica=2"], "Additional property replica is not allowed"),
         (["secretFiles[0].secret=a", "secretFiles[0].path=../b"], "Does not match pattern"),

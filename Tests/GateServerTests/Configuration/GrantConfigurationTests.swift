@@ -17,7 +17,7 @@ import Testing
 
     /// Parts of a configuration, each with a default.
     struct Parts: Sendable {
-        var entries = "{ path: /live/tnt/, resource: TNT, use: grant, grant: live }"
+        var entries = "{ path: /live/tnt/, resource: TNT, admits: grant, grant: live }"
         var keys = "{ k1: { secret: \(secret) } }"
         var live = "issuer: playgate, key: k1"
         var more = ""
@@ -29,7 +29,7 @@ import Testing
             requestor: REF30
             trust: { keys: [{ file: signer.pem }] }
             catalogue: { entries: [\(entries)] }
-            api: { open: true }
+            api: { anonymous: true }
             keys: \(keys)
             grants:
               subjectKey: { file: subject.key }
@@ -88,7 +88,7 @@ import Testing
             "grants without tags",
             Parts(live: "issuer: playgate, key: k1, revocation: none, audience: [cdn-2], methods: GET")
         ),
-        ("a limit", Parts(live: "issuer: playgate, key: k1, streams: 64, unverified: true, session: 30m")),
+        ("a limit", Parts(live: "issuer: playgate, key: k1, maxConcurrentStreams: 64, unverified: true, session: 30m")),
         (
             "two profiles",
             Parts(
@@ -110,7 +110,7 @@ import Testing
         ),
         (
             "segments until the token expires",
-            Parts(entries: "{ path: /live/tnt/, resource: TNT, use: within-ttl, grant: live }")
+            Parts(entries: "{ path: /live/tnt/, resource: TNT, admits: ttl, grant: live }")
         ),
         (
             "another issuer",

@@ -14,7 +14,7 @@ import Testing
     private static func configuration(remembers: Bool = true, tokens: String = "", ceiling: String = "5s") -> String {
         RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000 } }
+            replayStore: { memory: { capacity: 1000 } }
             keys: { k1: { secret: \(secret) }, k2: { secret: \(secret) } }
             grants:
               subjectKey: \(secret)
@@ -23,21 +23,21 @@ import Testing
               issuers: [{ issuer: partner, keys: [k2] }]
             edge:
               listen: 127.0.0.1:0
-              cacheCeiling: \(ceiling)
+              maxCacheAge: \(ceiling)
               spoe: 127.0.0.1:0
               dialects: [forward, nginx]
               tokens: [{ query: token }, { cookie: media-token }, { segment: t- }\(tokens)]
             """,
             catalogue: """
                     - { path: /film/master.m3u8, resource: TNT, grant: live }
-                    - { path: /film/, resource: TNT, use: grant, grant: live }
-                    - { path: /film/named/, resource: TNT, use: grant, grant: live }
+                    - { path: /film/, resource: TNT, admits: grant, grant: live }
+                    - { path: /film/named/, resource: TNT, admits: grant, grant: live }
                     - { path: /film/named/once.ts, resource: TBS }
-                    - { path: /film/shadow/, resource: TNT, use: grant, grant: live, shadow: true }
-                    - { path: /live/, resource: TNT, use: within-ttl }
+                    - { path: /film/shadow/, resource: TNT, admits: grant, grant: live, shadow: true }
+                    - { path: /live/, resource: TNT, admits: ttl }
                     - { path: /live/once/, resource: TNT }
-                    - { path: /live/accepting/, resource: TNT, use: within-ttl, grant: accepted }
-                    - { path: /live/started/, resource: TNT, use: within-ttl, grant: live }
+                    - { path: /live/accepting/, resource: TNT, admits: ttl, grant: accepted }
+                    - { path: /live/started/, resource: TNT, admits: ttl, grant: live }
                 """
         )
     }
@@ -238,7 +238,7 @@ import Testing
         try await Self.with { (gate, connection, check) throws in
             for _ in 0..<2 { #expect(try Self.ask(on: connection, check: check).status == 200) }
             let text = Self.configuration().replacing(
-                "/film/, resource: TNT, use: grant, grant: live",
+                "/film/, resource: TNT, admits: grant, grant: live",
                 with: "/film/, resource: TNT"
             )
             try gate.folder.write("gate.yaml", contents: text)

@@ -33,7 +33,7 @@ import Testing
 
     /// A protected file in an unprotected folder, in addition to the entries of edges and of the film.
     private static let entries = """
-            - { path: "/vod/*.m3u8", resource: TNT, use: within-ttl }
+            - { path: "/vod/*.m3u8", resource: TNT, admits: ttl }
             - { path: /vod/, protected: false }
 
         """

@@ -68,7 +68,7 @@ struct GRPCCall {
     private static func configuration(_ grpc: String, more: String = "") -> String {
         RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000 } }
+            replayStore: { memory: { capacity: 1000 } }
             edge: { listen: "127.0.0.1:0", tokens: [{ query: token }, { cookie: media-token }]\(more), grpc: \(grpc) }
             """,
             catalogue: EdgeProxy.catalogue

@@ -9,9 +9,9 @@ import Testing
 @Suite struct `A request that an edge asks about` {
     private static func configuration(_ entries: String = "", tokens: String = "{ query: token }") -> String {
         RunningGate.configuration(
-            "use: { memory: { capacity: 1000 } }\nedge: { listen: \"127.0.0.1:0\", tokens: [\(tokens)] }",
+            "replayStore: { memory: { capacity: 1000 } }\nedge: { listen: \"127.0.0.1:0\", tokens: [\(tokens)] }",
             catalogue: """
-                    - { path: /live/seg/, resource: TNT, use: within-ttl }
+                    - { path: /live/seg/, resource: TNT, admits: ttl }
                     - { path: /live/free/, protected: false }
                 \(entries)
                 """
@@ -54,7 +54,7 @@ import Testing
     // MARK: Methods and ranges
 
     @Test(arguments: dialects) func `may be GET or HEAD, unless its entry says more`(dialect: String) async throws {
-        let entry = "    - { path: /licence/, resource: TNT, use: within-ttl, methods: [GET, POST, OPTIONS] }"
+        let entry = "    - { path: /licence/, resource: TNT, admits: ttl, methods: [GET, POST, OPTIONS] }"
         try await RunningGate.with(Self.configuration(entry)) { (gate) throws in
             let token = try gate.token()
             for path in ["/live/seg/a", "/live/free/a", "/live/tnt/a"] {
@@ -119,8 +119,8 @@ import Testing
 
     @Test(arguments: dialects) func `is for a host, where entries name hosts`(dialect: String) async throws {
         let entries = """
-                - { path: /vod/, resource: TBS, use: within-ttl }
-                - { path: /vod/, resource: TNT, use: within-ttl, hosts: [live.example.com, "LIVE2.example.com"] }
+                - { path: /vod/, resource: TBS, admits: ttl }
+                - { path: /vod/, resource: TNT, admits: ttl, hosts: [live.example.com, "LIVE2.example.com"] }
                 - { path: /vod/free/, protected: false, hosts: ["[2001:db8::1]"] }
             """
         try await RunningGate.with(Self.configuration(entries)) { (gate) throws in

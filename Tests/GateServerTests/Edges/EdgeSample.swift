@@ -111,7 +111,7 @@ struct EdgeSample {
     }
 
     private static let edge = """
-        use: { memory: { capacity: 1000 } }
+        replayStore: { memory: { capacity: 1000 } }
         keys: { k: { secret: \(Base64.encode(secret)) } }
         grants:
           subjectKey: \(Base64.encode(secret))
@@ -130,15 +130,15 @@ struct EdgeSample {
 
     private static let entries = """
             - { path: /film/tnt/master.m3u8, resource: TNT, grant: live }
-            - { path: /film/tnt/, resource: TNT, use: grant, grant: live }
-            - { path: /film/tbs/, resource: TBS, use: grant, grant: live }
+            - { path: /film/tnt/, resource: TNT, admits: grant, grant: live }
+            - { path: /film/tbs/, resource: TBS, admits: grant, grant: live }
             - { path: /plain/, resource: TNT }
-            - { path: /segments/, resource: TNT, use: within-ttl }
+            - { path: /segments/, resource: TNT, admits: ttl }
             - { path: /vod/, protected: false }
             - { path: /shadow/, resource: TNT, shadow: true }
         """
 
-    private static let glob = "\n    - { path: \"/vod/*.m3u8\", resource: TNT, use: within-ttl }"
+    private static let glob = "\n    - { path: \"/vod/*.m3u8\", resource: TNT, admits: ttl }"
 
     private static func tokens() throws -> [(name: String, text: String)] {
         let good = try GateSample.token()

@@ -10,9 +10,9 @@ import Testing
 /// The checks of edges in each dialect: the decisions and the fields of the responses.
 @Suite struct `The edge listener` {
     private static let catalogue = """
-            - { path: /vod/, resource: TNT, use: within-ttl }
+            - { path: /vod/, resource: TNT, admits: ttl }
             - { path: /free/, protected: false }
-            - { path: /own/, resource: TNT, use: within-ttl, tokens: [{ cookie: own }, { segment: "own:" }] }
+            - { path: /own/, resource: TNT, admits: ttl, tokens: [{ cookie: own }, { segment: "own:" }] }
         """
 
     private static let sources = """
@@ -22,7 +22,7 @@ import Testing
 
     private static func configuration(_ edge: String = "", use: String = "{ memory: { capacity: 1000 } }") -> String {
         RunningGate.configuration(
-            "use: \(use)\nedge: { listen: \"127.0.0.1:0\", tokens: \(sources)\(edge) }",
+            "replayStore: \(use)\nedge: { listen: \"127.0.0.1:0\", tokens: \(sources)\(edge) }",
             catalogue: catalogue
         )
     }

@@ -171,7 +171,7 @@ import Testing
     }
 
     private static let spoe = """
-        use: { memory: { capacity: 1000 } }
+        replayStore: { memory: { capacity: 1000 } }
         edge: { spoe: "127.0.0.1:0", tokens: [{ query: token }] }
         """
 

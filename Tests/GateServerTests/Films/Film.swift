@@ -30,10 +30,10 @@ enum Film {
 
     /// The entries of the catalogue: the start, which accepts the media token, and all behind it, which accept grants.
     static let entries = [
-        "{ path: /film/tnt/master.m3u8, resource: TNT, use: once, grant: live }",
-        "{ path: /film/tnt/manifest.mpd, resource: TNT, use: once, grant: live }",
-        "{ path: /film/tnt/, resource: TNT, use: grant, grant: [live, whole] }",
-        "{ path: /film/tbs/, resource: TBS, use: grant, grant: live }",
+        "{ path: /film/tnt/master.m3u8, resource: TNT, admits: once, grant: live }",
+        "{ path: /film/tnt/manifest.mpd, resource: TNT, admits: once, grant: live }",
+        "{ path: /film/tnt/, resource: TNT, admits: grant, grant: [live, whole] }",
+        "{ path: /film/tbs/, resource: TBS, admits: grant, grant: live }",
         "{ path: /page/, protected: false }",
         "{ media: film, resource: TNT, grant: [live, whole], manifest: /film/tnt/master.m3u8 }",
     ]

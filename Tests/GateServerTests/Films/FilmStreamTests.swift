@@ -8,10 +8,10 @@ import Testing
 /// The limit of a viewer's concurrent films, through nginx.
 @Suite(.needs(.nginx), .serialized) struct `A film on one screen` {
     private static func with(_ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void) async throws {
-        let grants = Film.grants.replacing("renew: {", with: "streams: 1\n      renew: {")
+        let grants = Film.grants.replacing("renew: {", with: "maxConcurrentStreams: 1\n      renew: {")
         try await EdgeProxy.nginx.withGate(
             catalogue: Film.catalogue.replacing("[live, whole]", with: "live"),
-            edge: ", cacheCeiling: 0s",
+            edge: ", maxCacheAge: 0s",
             more: grants,
             isOnPort: true
         ) { (gate, nginx) throws in

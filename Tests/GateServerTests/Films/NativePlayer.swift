@@ -26,7 +26,7 @@ enum NativePlayer: String, CaseIterable, CustomTestStringConvertible {
     /// What an entry that accepts the media token needs, as `docs/players-without-cookies.md` says.
     var use: String {
         switch self {
-        case .mpv, .ytdlp: "within-ttl"
+        case .mpv, .ytdlp: "ttl"
         case .gstreamer: "once"
         }
     }

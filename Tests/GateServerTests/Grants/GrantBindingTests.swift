@@ -15,7 +15,7 @@ import Testing
     private static func configuration(_ bind: String) -> String {
         RunningGate.configuration(
             """
-            use: { memory: { capacity: 100 } }
+            replayStore: { memory: { capacity: 100 } }
             \(grants(bind))
             edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
             """,
@@ -36,7 +36,7 @@ import Testing
 
     private static let entries = """
             - { path: /film/master.m3u8, resource: TNT, grant: [live] }
-            - { path: /film/, resource: TNT, use: grant, grant: live }
+            - { path: /film/, resource: TNT, admits: grant, grant: live }
             - { path: /both/, resource: TNT, grant: [free, live] }
             - { path: /loose/, resource: TNT, grant: free }
         """

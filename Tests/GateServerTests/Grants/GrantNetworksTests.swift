@@ -20,10 +20,10 @@ import Testing
         return """
             requestor: REF30
             trust: { keys: [{ file: signer.pem }] }
-            api: { listen: "127.0.0.1:0", open: true, hosts: [gate, g] }
+            api: { listen: "127.0.0.1:0", anonymous: true, hosts: [gate, g] }
             admin: { listen: "127.0.0.1:0" }
             reload: { watch: false }
-            use: { memory: { capacity: 1000 } }
+            replayStore: { memory: { capacity: 1000 } }
             \(printed)
             """
     }

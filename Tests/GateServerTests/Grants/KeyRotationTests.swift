@@ -37,7 +37,7 @@ import Testing
     @Test func `refuses nothing while the file of the keys is read again`() async throws {
         let configuration = RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000000 } }
+            replayStore: { memory: { capacity: 1000000 } }
             keys: { ring: { set: keys.json } }
             grants:
               subjectKey: \(Self.secret)
@@ -46,7 +46,7 @@ import Testing
             """,
             catalogue: """
                     - { path: /film/master.m3u8, resource: TNT, grant: live }
-                    - { path: /film/, resource: TNT, use: grant, grant: live }
+                    - { path: /film/, resource: TNT, admits: grant, grant: live }
                 """
         )
         .replacing("reload: { watch: false }", with: "reload: { interval: 100ms }")
@@ -116,14 +116,14 @@ import Testing
         let server = try await KeySetServer(try Self.playgate("keys", "export", file))
         let configuration = RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000 } }
+            replayStore: { memory: { capacity: 1000 } }
             grants:
               subjectKey: \(Self.secret)
               profiles: { theirs: { issuer: other } }
               issuers: [{ issuer: other, jwks: "\(server.url)", fetch: { networks: [127.0.0.1] } }]
             edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
             """,
-            catalogue: "    - { path: /film/, resource: TNT, use: grant, grant: theirs }"
+            catalogue: "    - { path: /film/, resource: TNT, admits: grant, grant: theirs }"
         )
         try await RunningGate.with(configuration) { (gate) throws in
             let signers = Mutex(try Self.signers(folder))

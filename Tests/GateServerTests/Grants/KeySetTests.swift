@@ -36,7 +36,7 @@ import Testing
     private static func configuration(_ server: KeySetServer, more: String = "") -> String {
         RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000 } }
+            replayStore: { memory: { capacity: 1000 } }
             grants:
               subjectKey: MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=
               keySetFolder: .
@@ -46,7 +46,7 @@ import Testing
             edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
             \(more)
             """,
-            catalogue: "    - { path: /theirs/, resource: TNT, use: grant, grant: theirs }"
+            catalogue: "    - { path: /theirs/, resource: TNT, admits: grant, grant: theirs }"
         )
     }
 

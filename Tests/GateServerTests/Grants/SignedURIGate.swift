@@ -36,10 +36,10 @@ struct SignedURIGate: Sendable {
         let configuration = """
             requestor: REF30
             trust: { keys: [{ file: signer.pem }] }
-            api: { listen: "127.0.0.1:0", open: true, hosts: [gate, g] }
+            api: { listen: "127.0.0.1:0", anonymous: true, hosts: [gate, g] }
             admin: { listen: "127.0.0.1:0" }
             reload: { watch: false }
-            use: { memory: { capacity: 1000 } }
+            replayStore: { memory: { capacity: 1000 } }
             \(printed)
             """
         let files = [

@@ -11,7 +11,7 @@ import Testing
     private static let secret = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
     private static let catalogue = """
             - { path: /film/master.m3u8, resource: TNT, grant: signed }
-            - { path: /film/, resource: TNT, use: grant, grant: signed }
+            - { path: /film/, resource: TNT, admits: grant, grant: signed }
         """
     private static let grants = """
         keys: { k1: { secret: \(secret) } }

@@ -9,14 +9,14 @@ extension EdgeProxy {
     /// Runs `body` with a gate with a manifest listener and this edge in front of it, as the page on players without cookies
     /// prints it. A media token lives for 20 s, a grant for 10 s, and a session for 120 s.
     ///
-    /// - Parameter use: What starts need: `once`, or `within-ttl` for players that ask for the first URL twice.
+    /// - Parameter use: What starts need: `once`, or `ttl` for players that ask for the first URL twice.
     func withManifests(
         mode: String = "segment",
         use: String = "once",
         _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
     ) async throws {
         try await withGate(
-            catalogue: Self.manifestEntries.replacing("use: once", with: "use: \(use)"),
+            catalogue: Self.manifestEntries.replacing("admits: once", with: "replayStore: \(use)"),
             more: Self.manifestSections(mode),
             isOnPort: true
         ) {
@@ -29,10 +29,10 @@ extension EdgeProxy {
     private static let manifestSecret = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
 
     private static let manifestEntries = """
-            - { path: /film/tnt/master.m3u8, resource: TNT, use: once, grant: tv }
-            - { path: /film/tnt/manifest.mpd, resource: TNT, use: once, grant: tv }
-            - { path: /film/tnt/live.m3u8, resource: TNT, use: once, grant: tv }
-            - { path: /film/tnt/, resource: TNT, use: grant, grant: tv }
+            - { path: /film/tnt/master.m3u8, resource: TNT, admits: once, grant: tv }
+            - { path: /film/tnt/manifest.mpd, resource: TNT, admits: once, grant: tv }
+            - { path: /film/tnt/live.m3u8, resource: TNT, admits: once, grant: tv }
+            - { path: /film/tnt/, resource: TNT, admits: grant, grant: tv }
             - { path: /page/, protected: false }
 
         """

@@ -15,11 +15,11 @@ enum ManifestGate {
     static let secret = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
     static let catalogue = """
-            - { path: /film/tnt/, resource: TNT, use: once, grant: live }
-            - { path: /few/tnt/, resource: TNT, use: once, grant: few }
+            - { path: /film/tnt/, resource: TNT, admits: once, grant: live }
+            - { path: /few/tnt/, resource: TNT, admits: once, grant: few }
             - { path: /free/, protected: false }
-            - { path: /shadow/, resource: TNT, use: once, grant: live, shadow: true }
-            - { path: /plain/, resource: TNT, use: once }
+            - { path: /shadow/, resource: TNT, admits: once, grant: live, shadow: true }
+            - { path: /plain/, resource: TNT, admits: once }
         """
 
     /// Returns a configuration.
@@ -35,13 +35,13 @@ enum ManifestGate {
         let lines = ["listen: \"127.0.0.1:0\"", "origin: \"\(origin)\"", sources] + manifest
         return RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000 } }
+            replayStore: { memory: { capacity: 1000 } }
             keys: { k1: { secret: \(secret) } }
             grants:
               subjectKey: \(secret)
               profiles:
                 live: { issuer: playgate, key: k1, life: \(life)s, session: \(session)s, renew: { deadline: 10s } }
-                few: { issuer: playgate, key: k1, life: \(life)s, session: \(session)s, renew: { deadline: 10s }, streams: 1 }
+                few: { issuer: playgate, key: k1, life: \(life)s, session: \(session)s, renew: { deadline: 10s }, maxConcurrentStreams: 1 }
             manifest:
             \(lines.map { "  \($0)" }.joined(separator: "\n"))
             """,

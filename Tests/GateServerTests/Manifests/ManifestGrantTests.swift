@@ -77,7 +77,7 @@ import Testing
             .replacing("keys: { k1:", with: "keys: { k2: { secret: \"\(secret)\"\(encoding) }, k1:")
             .replacing("  profiles:\n", with: "  profiles:\n    signed: { format: \(format), key: k2 }\n")
             .replacing(
-                "/shadow/, resource: TNT, use: once, grant: live",
+                "/shadow/, resource: TNT, admits: once, grant: live",
                 with: "/shadow/, resource: TNT, grant: signed"
             )
             .replacing(

@@ -55,7 +55,7 @@ import Testing
         let digest = try Self.digest(Self.key)
         let configuration = ServedGate.configuration("{ memory: { capacity: 10000 } }")
             .replacing(
-                "api: { listen: \"127.0.0.1:0\", open: true, hosts: [gate, g] }",
+                "api: { listen: \"127.0.0.1:0\", anonymous: true, hosts: [gate, g] }",
                 with: """
                     api:
                       listen: "127.0.0.1:0"

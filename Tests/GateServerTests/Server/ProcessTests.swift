@@ -265,7 +265,7 @@ final class Tally: Sendable {
     }
 
     private static let tight = ServedGate.configuration("{ store: memory, memory: { capacity: 1000 } }")
-        .replacing("open: true", with: "open: true, limits: { headerBytes: 2048 }")
+        .replacing("anonymous: true", with: "anonymous: true, limits: { headerBytes: 2048 }")
 
     /// Sends malformed requests of several kinds on a few concurrent connections, until the first that is not refused.
     private static func abuse(_ gate: ServedGate, count: Int, seed: UInt64) async throws {

@@ -30,9 +30,9 @@ final class RunningGate: Sendable {
 
     /// Returns a configuration with the keys of ``GateSample/trusted`` and a small catalogue, followed by `more`.
     static func configuration(
-        _ more: String = "use: { memory: { capacity: 1000 } }",
+        _ more: String = "replayStore: { memory: { capacity: 1000 } }",
         catalogue: String = "",
-        api: String = "  open: true\n  hosts: [gate, g]\n"
+        api: String = "  anonymous: true\n  hosts: [gate, g]\n"
     ) -> String {
         """
         requestor: REF30

@@ -74,9 +74,9 @@ final class ServedGate: Sendable {
         requestor: REF30
         trust: { keys: [{ file: signer.pem }] }
         catalogue: { entries: [{ media: tnt, resource: TNT }] }
-        api: { listen: "127.0.0.1:0", open: true, hosts: [gate, g] }
+        api: { listen: "127.0.0.1:0", anonymous: true, hosts: [gate, g] }
         admin: { listen: "127.0.0.1:0" }
-        use: \(use)
+        replayStore: \(use)
         \(more)
         """
     }

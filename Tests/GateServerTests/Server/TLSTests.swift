@@ -137,7 +137,7 @@ import Testing
         let address = try #require(try ownAddress())
         let configuration = RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000 } }
+            replayStore: { memory: { capacity: 1000 } }
             edge:
               listen: 0.0.0.0:0
               tokens: [{ query: token }]
@@ -170,7 +170,7 @@ import Testing
         let folder = try Self.certificates()
         let configuration = RunningGate.configuration(
             """
-            use: { memory: { capacity: 1000 } }
+            replayStore: { memory: { capacity: 1000 } }
             edge:
               listen: "127.0.0.1:0"
               tokens: [{ query: token }]

@@ -211,7 +211,7 @@ enum EdgePageRules {
         let entries = """
             \(EdgeProxy.catalogue)
                 - { path: /live/asset/, resource: "\(asset)", grant: large }
-                - { path: /live/asset/kept/, resource: "\(asset)", use: within-ttl }
+                - { path: /live/asset/kept/, resource: "\(asset)", admits: ttl }
             """
         try await edge.withGate(catalogue: entries, more: more, folder: folder, body)
     }

@@ -15,7 +15,7 @@ import Testing
             "{ store: memory }",
             more: "edge: { listen: \(listen), tokens: [{ query: token }]\(more) }"
         )
-        .replacing("resource: TNT }]", with: "resource: TNT }, { path: /live/seg/, resource: TNT, use: within-ttl }]")
+        .replacing("resource: TNT }]", with: "resource: TNT }, { path: /live/seg/, resource: TNT, admits: ttl }]")
     }
 
     private static func check(_ target: String, on connection: HTTPConnection) throws -> Int {

@@ -105,7 +105,7 @@ extension EdgeProxy {
     /// - Parameters:
     ///   - packages: True if the edge accepts packages of signed URIs from paths.
     ///   - edge: Additional lines of the gate's `edge` section.
-    ///   - use: The gate's section `use`.
+    ///   - use: The gate's section `replayStore`.
     ///   - more: More sections of the gate's configuration. `EDGE` in it is the edge's address, `ORIGIN` the origin's.
     ///   - isOnPort: True if players reach the edge over TCP, as on its page.
     ///   - replacing: Replacements in the edge's page.
@@ -132,7 +132,7 @@ extension EdgeProxy {
         let grpc = asksOverHTTP ? "" : ", grpc: { listen: \"unix:\(folder.file("grpc.sock"))\" }"
         var configuration = RunningGate.configuration(
             """
-            use: \(use)
+            replayStore: \(use)
             edge: { \(listenKey): "\(listen)", \(tokens)\(edge)\(grpc) }
             \(more.replacing("EDGE", with: "127.0.0.1:\(port ?? 1)").replacing("ORIGIN", with: "127.0.0.1:\(origin.port)"))
             """,
@@ -158,7 +158,7 @@ extension EdgeProxy {
 
     /// The catalogue entries for edges, in addition to `/live/tnt/`.
     static let catalogue = """
-            - { path: /live/seg/, resource: TNT, use: within-ttl }
+            - { path: /live/seg/, resource: TNT, admits: ttl }
             - { path: /live/free/, protected: false }
         """
 }

@@ -150,7 +150,7 @@ import Testing
         edge: EdgeProxy,
         segment: String?
     ) async throws {
-        let catalogue = EdgeProxy.catalogue + "\n    - { path: /live/tbs/, resource: TBS, use: within-ttl }"
+        let catalogue = EdgeProxy.catalogue + "\n    - { path: /live/tbs/, resource: TBS, admits: ttl }"
         try await edge.withGate(segment: segment, catalogue: catalogue) { (gate, proxy) throws in
             let token = try gate.token()
             let safe = token.replacing("+", with: "-").replacing("/", with: "_")

@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test func `uses the resource of the settings instead of the path's`() async throws {
-        let resource = "resource TBS requestor=REF30 use=within-ttl"
+        let resource = "resource TBS requestor=REF30 admits=ttl"
         try await EdgeProxy.envoyModule.withGrants(replacing: [Self.drop: resource]) { (gate, envoy) throws in
             let tbs = try gate.token(GateSample.claims(resource: "TBS"))
             let seen = try envoy.get("/own/a?token=\(tbs)&x=1")
@@ -236,7 +236,7 @@ import Testing
         (drop, "set_cookie maybe", "\"set_cookie\" must be on or off"),
         (drop, "resource media=", "must be media=ID alone"),
         (drop, "resource TNT", "\"resource\" needs requestor=ID"),
-        (drop, "resource TNT requestor=A use=twice", "may be followed by requestor=ID"),
+        (drop, "resource TNT requestor=A admits=twice", "may be followed by requestor=ID"),
         (drop, "cache 3", "must be off, or a number of answers from 64 to 1048576"),
         (drop, "cache 64 entry=1", "may be followed by entry=BYTES"),
         (ask, "ask gate timeout=0", "may be followed by timeout=MILLISECONDS, from 1 to 60000"),

@@ -21,7 +21,7 @@ enum NginxModule {
 
     /// Returns a gate's configuration with its API on a socket in `folder`, and a policy that a test's jumps in time do not end.
     static func configuration(_ text: String, in folder: TemporaryFolder) -> String {
-        let socket = "api:\n  listen: unix:\(folder.file("api.sock"))\n  policyGoodFor: 30d"
+        let socket = "api:\n  listen: unix:\(folder.file("api.sock"))\n  bundle: { maxAge: 30d }"
         return text.replacing("api:\n  listen: 127.0.0.1:0", with: socket)
     }
 

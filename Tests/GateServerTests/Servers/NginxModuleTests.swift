@@ -184,7 +184,7 @@ import Testing
         let locations = """
                     location /own/ {
                         playgate on;
-                        playgate_resource TBS requestor=REF30 use=within-ttl;
+                        playgate_resource TBS requestor=REF30 admits=ttl;
                         add_header X-Playgate-Code $playgate_code always;
                         add_header X-Seen "$playgate_mvpd $playgate_resource $playgate_expires" always;
                         proxy_pass http://127.0.0.1:8089;
@@ -389,7 +389,7 @@ import Testing
         (on, "playgate on; playgate_profile none;", "\"playgate_profile\" names no profile of the policy"),
         (on, "playgate on; playgate_resource media=none;", "\"playgate_resource\" names no media of the policy"),
         (on, "playgate on; playgate_resource TNT;", "needs requestor=ID"),
-        (on, "playgate on; playgate_resource TNT requestor=A use=twice;", "may be followed by requestor=ID"),
+        (on, "playgate on; playgate_resource TNT requestor=A admits=twice;", "may be followed by requestor=ID"),
         (ask, "playgate_ask @gate;", "must be a location such as /_gate, or off"),
         ("playgate_token query=token", "playgate_token where=token", "names no place of tokens"),
         ("playgate_token query=token", "playgate_token package=token", "which is for grants"),

@@ -107,7 +107,7 @@ import Testing
         let folder = try TemporaryFolder()
         let policy = "@plugin=playgate.so @pparam=policy=unix:\(folder.file("api.sock")) @pparam=token=query=token"
         let lines = """
-            map /own/ http://127.0.0.1:8089/o/ \(policy) @pparam=resource=TBS @pparam=requestor=REF30 @pparam=use=within-ttl
+            map /own/ http://127.0.0.1:8089/o/ \(policy) @pparam=resource=TBS @pparam=requestor=REF30 @pparam=admits=ttl
             map /media/ http://127.0.0.1:8089/ \(policy) @pparam=media=trailer @pparam=ask=\(folder.file("edge.sock"))
             map /twice/ http://127.0.0.1:8089/ \(policy) @pparam=media=trailer \(policy) @pparam=media=tnt
             map /
@@ -326,11 +326,11 @@ import Testing
         (source, "\(source) @pparam=private=no", "private must be on or off"),
         (source, "\(source) @pparam=mode=off", "mode must be on or shadow"),
         (source, "\(source) @pparam=scheme=tls", "scheme must be http or https"),
-        (source, "\(source) @pparam=use=once", "use is for resource=RESOURCE"),
+        (source, "\(source) @pparam=admits=once", "use is for resource=RESOURCE"),
         (source, "\(source) @pparam=resource=TNT", "playgate: "),
         (
-            source, "\(source) @pparam=resource=TNT @pparam=requestor=REF30 @pparam=use=twice",
-            "use must be once, within-ttl or grant"
+            source, "\(source) @pparam=resource=TNT @pparam=requestor=REF30 @pparam=admits=twice",
+            "admits must be once, ttl or grant"
         ),
         (source, "\(source) @pparam=grant=package=a @pparam=grant=package=b", "names two packages"),
         ("ask_timeout=10000", "ask_timeout=1s", "ask_timeout must be a number of milliseconds from 1 to 60000"),

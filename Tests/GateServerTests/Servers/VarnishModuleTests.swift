@@ -111,7 +111,7 @@ import Testing
 
     @Test func `uses the resource of a location instead of the path's`() async throws {
         let locations = """
-                gate.place("own", resource = "TBS", requestor = "REF30", use = within_ttl);
+                gate.place("own", resource = "TBS", requestor = "REF30", admits = ttl);
                 gate.place("media", media = "trailer");
 
             """

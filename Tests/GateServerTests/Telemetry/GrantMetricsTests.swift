@@ -11,7 +11,7 @@ import Testing
 
     private static let configuration = RunningGate.configuration(
         """
-        use: { memory: { capacity: 100 } }
+        replayStore: { memory: { capacity: 100 } }
         keys: { k1: { secret: \(secret) }, k2: { secret: \(other) }, k3: { secret: \(other.lowercased()) } }
         grants:
           subjectKey: \(secret)
@@ -24,7 +24,7 @@ import Testing
         """,
         catalogue: """
                 - { path: /film/master.m3u8, resource: TNT, grant: [live, second] }
-                - { path: /film/, resource: TNT, use: grant, grant: live }
+                - { path: /film/, resource: TNT, admits: grant, grant: live }
             """
     )
 

@@ -88,7 +88,7 @@ extension Trait where Self == ConditionTrait {
     ) throws -> String {
         RunningGate.configuration(
             """
-            use: \(use)
+            replayStore: \(use)
             edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
             \(try section(collector, sample: sample, more: more))
             """,

@@ -250,7 +250,7 @@ VCL_VOID vmod_policy_token(VRT_CTX, struct vmod_playgate_policy *gate, VCL_STRIN
 VCL_VOID vmod_policy_grant(VRT_CTX, struct vmod_playgate_policy *gate, VCL_STRING places) { set_places(ctx, gate, "grant", places, 1); }
 
 static int32_t use_of(VCL_ENUM use) {
-    if (use == VENUM(within_ttl)) return PLAYGATE_USE_WITHIN_TTL;
+    if (use == VENUM(ttl)) return PLAYGATE_USE_WITHIN_TTL;
     return use == VENUM(grant) ? PLAYGATE_USE_GRANT : PLAYGATE_USE_ONCE;
 }
 
