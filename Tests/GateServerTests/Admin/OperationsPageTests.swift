@@ -17,7 +17,7 @@ import Testing
 @Suite struct `The page on running the gate` {
     private static let page = Result { try String(contentsOfFile: "\(repository)/docs/operations.md", encoding: .utf8) }
     private static let document = Result {
-        try String(contentsOfFile: "\(repository)/Sources/GateService/openapi.yaml", encoding: .utf8)
+        try String(contentsOfFile: "\(repository)/Sources/GateAPI/openapi.yaml", encoding: .utf8)
     }
 
     @Test func `has every code, with its status and action`() throws {
