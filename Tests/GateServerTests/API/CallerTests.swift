@@ -20,14 +20,14 @@ import Testing
 
     @Test(
         arguments: [
-            ("Bearer key-1", "/v1/playback", 200, nil), ("bearer key-1", "/v1/playback", 200, nil),
+            ("Bearer key-1", "/v1/playback", 200, "unprotected"), ("bearer key-1", "/v1/playback", 200, "unprotected"),
             ("Bearer key-2", "/v1/playback", 403, "scope_missing"),
             ("Bearer key-1", "/v1/revocations", 403, "scope_missing"),
             ("Bearer key-2", "/v1/revocations", 201, nil), ("Bearer key-3", "/v1/playback", 401, "credential_unknown"),
             ("Bearer ", "/v1/playback", 401, "credential_missing"),
             ("Basic a2V5LTE6", "/v1/playback", 401, "credential_missing"),
             (nil, "/v1/playback", 401, "credential_missing"), ("key-1", "/v1/playback", 401, "credential_missing"),
-            ("Bearer key-1 ", "/v1/playback", 200, nil), ("Bearer KEY-1", "/v1/playback", 401, "credential_unknown"),
+            ("Bearer key-1 ", "/v1/playback", 200, "unprotected"), ("Bearer KEY-1", "/v1/playback", 401, "credential_unknown"),
         ] as [(String?, String, Int, String?)]
     )
     func `may do what their scopes say`(authorization: String?, path: String, status: Int, code: String?) async throws {

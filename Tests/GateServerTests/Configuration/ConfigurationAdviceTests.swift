@@ -33,7 +33,7 @@ import Testing
     private static let port = "listen: \"127.0.0.1:0\""
 
     @Test(arguments: [
-        (port, memory, "anonymous: true", ["api.open with use.store memory: every process"]),
+        (port, memory, "anonymous: true", ["api.anonymous with replayStore.store memory: every process"]),
         (port, file, "anonymous: true", []),
         (port, memory, key, []),
         (

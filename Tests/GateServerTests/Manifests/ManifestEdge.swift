@@ -16,7 +16,7 @@ extension EdgeProxy {
         _ body: @escaping @Sendable (RunningGate, RunningEdge) throws -> Void
     ) async throws {
         try await withGate(
-            catalogue: Self.manifestEntries.replacing("admits: once", with: "replayStore: \(use)"),
+            catalogue: Self.manifestEntries.replacing("admits: once", with: "admits: \(use)"),
             more: Self.manifestSections(mode),
             isOnPort: true
         ) {
