@@ -184,7 +184,7 @@ import Testing
             let results = try #require(answer.json["results"] as? [[String: Any]])
             #expect(results.map { $0["allowed"] as? Bool } == [true, true, false, false])
             let codes = results.map { $0["code"] as? String }
-            #expect(codes == [nil, nil, "unknown_media", "resource_mismatch"])
+            #expect(codes == ["unprotected", "verified", "unknown_media", "resource_mismatch"])
         }
     }
 
