@@ -240,8 +240,8 @@ final class Tally: Sendable {
         // An address that is in use.
         let gate = try ServedGate(in: folder, configuration: ServedGate.configuration("{ store: memory }"))
         let taken = ServedGate.configuration("{ store: memory }").replacing(
-            "listen: \"127.0.0.1:0\", open",
-            with: "listen: \"\(gate.api)\", open"
+            "listen: \"127.0.0.1:0\", anonymous",
+            with: "listen: \"\(gate.api)\", anonymous"
         )
         let second = try CommandRun(
             Program.built("playgate"),

@@ -326,7 +326,7 @@ import Testing
         (source, "\(source) @pparam=private=no", "private must be on or off"),
         (source, "\(source) @pparam=mode=off", "mode must be on or shadow"),
         (source, "\(source) @pparam=scheme=tls", "scheme must be http or https"),
-        (source, "\(source) @pparam=admits=once", "use is for resource=RESOURCE"),
+        (source, "\(source) @pparam=admits=once", "admits is for resource=RESOURCE"),
         (source, "\(source) @pparam=resource=TNT", "playgate: "),
         (
             source, "\(source) @pparam=resource=TNT @pparam=requestor=REF30 @pparam=admits=twice",
