@@ -29,7 +29,7 @@ import Testing
         ("14 displayProviderDialog:", "Authentication.login Authentication.leavesPicker Authentication.noDelegate"),
         (
             "15 setSelectedProvider:",
-            "Authentication.changesMind Authentication.tempPassAlone Authentication.noSuchProvider"
+            "Authentication.changesMind Authentication.onlyTempPass Authentication.noSuchProvider"
         ),
         ("16 navigateToUrl:", "Authentication.login Authentication.externalURL Wire.browser"),
         ("17 navigateToUrl:useSVC:", "Configuration.inAppBrowser"),

@@ -18,8 +18,8 @@ enum FixedWork {
         let arguments = CommandLine.arguments
         guard arguments.count == 6, let count = Int(arguments[2]) else { fatalError("see the usage in the source") }
         let certificate = String(decoding: bytes(of: arguments[3]), as: UTF8.self)
-        if let work = try GrantWork.part(arguments[1]) { return repeated(work, arguments[1], count) }
-        if let work = try SignedURIWork.part(arguments[1]) { return repeated(work, arguments[1], count) }
+        if let work = try GrantWork.part(arguments[1]) { return run(work, part: arguments[1], count: count) }
+        if let work = try SignedURIWork.part(arguments[1]) { return run(work, part: arguments[1], count: count) }
         let (token, raw) = (bytes(of: arguments[4]), bytes(of: arguments[5]))
         let now = Timestamp.now()
         let trust = try TrustStore([.pem(certificate, name: "signer")], at: now)

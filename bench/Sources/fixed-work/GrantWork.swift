@@ -13,7 +13,7 @@ enum GrantWork {
     /// Returns the work of a part, or `nil` if the part has none with grants.
     static func part(_ name: String) throws -> (() -> Bool)? {
         let binding = KeyBinding(issuer: "playgate", format: .cat)
-        let key = try TokenKey.of(name, binding)
+        let key = try TokenKey.of(name, binding: binding)
         let (issuer, claims) = (try CATIssuer(key: key), try claims())
         let verifier = CATVerifier(
             keys: try KeySet([key]),
@@ -26,10 +26,10 @@ enum GrantWork {
         let facts = RequestFacts(uri: uri, method: "GET")
         let token = Array(try issuer.issue(claims).token.utf8)
         switch name {
-        case "grant", "grant-es256": return { verifier.verify(token.span, facts, at: now).isAllowed }
+        case "grant", "grant-es256": return { verifier.verify(token.span, for: facts, at: now).isAllowed }
         case "grant-cached":
             guard case .authentic(let grant) = verifier.authenticate(token.span, at: now) else { fatalError("refused") }
-            return { verifier.judge(grant, presentedAs: token.span, facts, at: now).isAllowed }
+            return { verifier.judge(grant, presentedAs: token.span, for: facts, at: now).isAllowed }
         case "grant-issue": return { (try? issuer.issue(claims))?.token.isEmpty == false }
         default: return nil
         }
@@ -42,7 +42,7 @@ enum GrantWork {
         claims.issued = claims.notBefore
         // Without it, random bytes would be made, by a number of instructions that differs.
         claims.identifier = [UInt8](0x40...0x4F)
-        claims.uri = [.init(.host, .exact("cdn.example")), .init(.path, .prefix("/live/tnt/"))]
+        claims.uri = [.init(.host, match: .exact("cdn.example")), .init(.path, match: .prefix("/live/tnt/"))]
         claims.methods = ["GET", "HEAD"]
         var renewal = CATRenewal(.cookie, life: 300, deadline: 120)
         renewal.cookieAttributes = ["Path=/live/tnt/", "Secure", "HttpOnly", "SameSite=None"]

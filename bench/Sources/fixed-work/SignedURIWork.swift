@@ -13,7 +13,7 @@ enum SignedURIWork {
         guard name.hasPrefix("signed-uri") else { return nil }
         let now = Timestamp(secondsSince1970: 1_925_000_130)
         let binding = KeyBinding(issuer: "playgate", format: .uriSigning)
-        let key = try TokenKey.of(name, binding)
+        let key = try TokenKey.of(name, binding: binding)
         var claims = URISigningClaims(.scope(.init(host: "cdn.example", path: "/live/tnt/")))
         claims.audience = ["edge-1"]
         claims.expires = Timestamp(secondsSince1970: 1_925_000_420)
@@ -33,8 +33,8 @@ enum SignedURIWork {
         else { fatalError("no request") }
         let facts = RequestFacts(uri: uri, method: "GET")
         switch name {
-        case "signed-uri", "signed-uri-es256": return { verifier.verify(token.span, facts, at: now).isAllowed }
-        case "signed-uri-cached": return { verifier.judge(grant, facts, at: now).isAllowed }
+        case "signed-uri", "signed-uri-es256": return { verifier.verify(token.span, for: facts, at: now).isAllowed }
+        case "signed-uri-cached": return { verifier.judge(grant, for: facts, at: now).isAllowed }
         default: return nil
         }
     }

@@ -28,7 +28,7 @@ struct GrantCookies {
         claims.expires = Timestamp(secondsSince1970: now + seconds)
         claims.notBefore = Timestamp(secondsSince1970: min(now, now + seconds - 300))
         claims.issued = claims.notBefore
-        claims.uri = [.init(.host, .exact("cdn.example")), .init(.path, .prefix("/live/tnt/"))]
+        claims.uri = [.init(.host, match: .exact("cdn.example")), .init(.path, match: .prefix("/live/tnt/"))]
         claims.methods = ["GET", "HEAD"]
         var renewal = CATRenewal(.cookie, life: 300, deadline: 120)
         renewal.cookieAttributes = ["Path=/live/tnt/", "Secure", "HttpOnly", "SameSite=None"]

@@ -86,7 +86,7 @@ struct MPDSample {
               libxml2's push parser, default handlers (a tree)  \(Self.microseconds(trees)) µs
               libxml2's push parser, no handlers                \(Self.microseconds(bare)) µs
               MPDRewriter                                       \(Self.microseconds(rewriting)) µs, \
-            ratio \(ratio.text) to the tree, \(Self.ratio(rewriting, bare).text) to no handlers
+            ratio \(ratio.text) to the tree, \(Self.ratio(of: rewriting, to: bare).text) to no handlers
             """
         )
     }

@@ -27,7 +27,7 @@ struct ManifestsBenchmark {
             let growth = try memory()
             if isGate { exit(growth <= maximumGrowth ? 0 : 1) }
         }
-        for playlist in Playlist.all where isWanted(playlist.name) { try measure(playlist, rounds) }
+        for playlist in Playlist.all where isWanted(playlist.name) { try measure(playlist, rounds: rounds) }
         for mpd in MPDSample.all where isWanted(mpd.name) { try mpd.measure(rounds) }
     }
 
@@ -38,7 +38,7 @@ struct ManifestsBenchmark {
         if let playlist = Playlist.all.first(where: { $0.name == words[1] }) {
             let rules = try playlist.rules()
             var output: [UInt8] = []
-            for _ in 0..<count { try rewrite(playlist, rules, to: &output) }
+            for _ in 0..<count { try rewrite(playlist, rules: rules, to: &output) }
         } else if let mpd = MPDSample.all.first(where: { $0.name == words[1] }) {
             try mpd.work(count, row: words[2])
         } else {
@@ -58,9 +58,9 @@ struct ManifestsBenchmark {
         output.reserveCapacity(expected.count)
         var (rewriting, copying): ([Double], [Double]) = ([], [])
         for _ in 0..<rounds {
-            copying.append(time { copy(playlist, expected, to: &output) })
+            copying.append(time { copy(playlist, expected: expected, to: &output) })
             guard output.count == expected.count else { fatalError("the copy is not of the same size") }
-            try rewriting.append(time { try rewrite(playlist, rules, to: &output) })
+            try rewriting.append(time { try rewrite(playlist, rules: rules, to: &output) })
             guard output == expected else { fatalError("the output depends on the pieces") }
         }
         let ratio = zip(rewriting, copying).map { $0 / $1 }.median

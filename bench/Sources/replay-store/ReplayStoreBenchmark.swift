@@ -36,8 +36,8 @@ struct ReplayStoreBenchmark {
         print("record a use                 \(recorded.nanoseconds) ns")
         print("refuse a used token          \(refused.nanoseconds) ns")
         print("record where old ones leave  \(renewed.nanoseconds) ns")
-        let leases = measureLeases(first, at: time, end)
-        try await measureLookUps(first.prefix(revocations), at: time, end)
+        let leases = measureLeases(of: first, at: time, until: end)
+        try await measureLookUps(of: first.prefix(revocations), at: time, until: end)
         let faults = [
             memory > 64_000_000 ? "more than 64 MB for a million live uses" : nil,
             leases > 64_000_000 ? "more than 64 MB for a million leases" : nil,
@@ -92,12 +92,12 @@ struct ReplayStoreBenchmark {
             return SubjectTag(number: UInt128(high) << 64 | UInt128(low))
         }
         let baseline = Set(listed)
-        compare("look a revoked tag up", present.count) {
+        compare("look a revoked tag up", expected: present.count) {
             present.count { revocationCache.isRevoked($0, issued: time) }
         } with: {
             present.count { baseline.contains($0) }
         }
-        compare("look another tag up", 0) {
+        compare("look another tag up", expected: 0) {
             absent.count { revocationCache.isRevoked($0, issued: time) }
         } with: {
             absent.count { baseline.contains($0) }
