@@ -17,8 +17,8 @@ extension Formats {
         var works: [Work] = []
         for algorithm in [KeyAlgorithm.hs256, .es256] {
             let name = algorithm.rawValue.lowercased()
-            works += try grants(material, algorithm, name)
-            works += try signedURIs(material, algorithm, name)
+            works += try grants(from: material, algorithm: algorithm, name: name)
+            works += try signedURIs(from: material, algorithm: algorithm, name: name)
         }
         return works + (try mediaTokens(material))
     }
@@ -47,18 +47,19 @@ extension Formats {
             let body = { (n: Int) in
                 precondition(limits_hmac(secret, secret.count, signed, signed.count, Int32(n)) == Int32(n))
             }
-            return [Work(verified, "bare", body)] + (issued.map { [Work($0, "bare", body)] } ?? [])
+            return [Work(verified, contender: "bare", body: body)]
+                + (issued.map { [Work($0, contender: "bare", body: body)] } ?? [])
         }
         guard let ec = limits_ec_new(material.ec, parts.signature), let signer = limits_signer_new(material.ec) else {
             fatalError("no key")
         }
-        let check = Work(verified, "bare") { n in
+        let check = Work(verified, contender: "bare") { n in
             precondition(limits_ec_reused(ec, signed, signed.count, Int32(n)) == Int32(n))
         }
         guard let issued else { return [check] }
         return [
             check,
-            Work(issued, "bare") { n in
+            Work(issued, contender: "bare") { n in
                 precondition(limits_signer_sign(signer, signed, signed.count, Int32(n)) == Int32(n))
             },
         ]
@@ -72,14 +73,14 @@ extension Formats {
     }
 
     private static func grants(from material: Material, algorithm: KeyAlgorithm, name: String) throws -> [Work] {
-        let key = try key(material, algorithm, .cat)
+        let key = try key(from: material, algorithm: algorithm, format: .cat)
         let (facts, now) = (facts(), material.now)
         var claims = CATClaims()
         claims.expires = tomorrow(material)
         claims.notBefore = now
         claims.issued = now
         claims.identifier = [UInt8](0x40...0x4F)
-        claims.uri = [.init(.host, .exact("cdn.example")), .init(.path, .prefix("/live/tnt/"))]
+        claims.uri = [.init(.host, match: .exact("cdn.example")), .init(.path, match: .prefix("/live/tnt/"))]
         claims.methods = ["GET", "HEAD"]
         let (issuer, wanted) = (try CATIssuer(key: key), claims)
         let token = Array(try issuer.issue(claims).token.utf8)
@@ -89,11 +90,17 @@ extension Formats {
             issuers: [AcceptedIssuer("playgate")],
             policy: CATPolicy()
         )
-        return bare(material, algorithm, TokenParts(cwt: token), "cat-\(name)", "issue-cat-\(name)") + [
-            Work("cat-\(name)", "playgate") { n in
-                for _ in 0..<n { precondition(verifier.verify(token.span, facts, at: .now()).isAllowed) }
+        return bare(
+            from: material,
+            algorithm: algorithm,
+            parts: TokenParts(cwt: token),
+            verified: "cat-\(name)",
+            issued: "issue-cat-\(name)"
+        ) + [
+            Work("cat-\(name)", contender: "playgate") { n in
+                for _ in 0..<n { precondition(verifier.verify(token.span, for: facts, at: .now()).isAllowed) }
             },
-            Work("issue-cat-\(name)", "playgate") { n in
+            Work("issue-cat-\(name)", contender: "playgate") { n in
                 for _ in 0..<n { precondition((try? issuer.issue(wanted)) != nil) }
             },
         ]
@@ -104,7 +111,7 @@ extension Formats {
         algorithm: KeyAlgorithm,
         name: String
     ) throws -> [Work] {
-        let key = try key(material, algorithm, .uriSigning)
+        let key = try key(from: material, algorithm: algorithm, format: .uriSigning)
         let (facts, now) = (facts(), material.now)
         var claims = URISigningClaims(.scope(.init(host: "cdn.example", path: "/live/tnt/")))
         claims.audience = ["edge-1"]
@@ -122,11 +129,17 @@ extension Formats {
             issuers: [AcceptedSigner("playgate")],
             policy: policy
         )
-        return bare(material, algorithm, TokenParts(jws: token), "uri-\(name)", "issue-uri-\(name)") + [
-            Work("uri-\(name)", "playgate") { n in
-                for _ in 0..<n { precondition(verifier.verify(token.span, facts, at: .now()).isAllowed) }
+        return bare(
+            from: material,
+            algorithm: algorithm,
+            parts: TokenParts(jws: token),
+            verified: "uri-\(name)",
+            issued: "issue-uri-\(name)"
+        ) + [
+            Work("uri-\(name)", contender: "playgate") { n in
+                for _ in 0..<n { precondition(verifier.verify(token.span, for: facts, at: .now()).isAllowed) }
             },
-            Work("issue-uri-\(name)", "playgate") { n in
+            Work("issue-uri-\(name)", contender: "playgate") { n in
                 for _ in 0..<n { precondition((try? issuer.issue(wanted)) != nil) }
             },
         ]
@@ -147,8 +160,14 @@ extension Formats {
         let trust = try TrustStore([.pem(issuer.publicKey, name: "jws", tokens: .jws)], at: now)
         let verifier = Verifier(trust: trust, policy: try VerificationPolicy(requestor: "REF30"))
         let resource = try MediaResource("TNT")
-        return bare(material, .es256, TokenParts(jws: token), "media-es256", nil) + [
-            Work("media-es256", "playgate") { n in
+        return bare(
+            from: material,
+            algorithm: .es256,
+            parts: TokenParts(jws: token),
+            verified: "media-es256",
+            issued: nil
+        ) + [
+            Work("media-es256", contender: "playgate") { n in
                 for _ in 0..<n { precondition(verifier.verify(token.span, for: resource, at: now).isValid) }
             }
         ]

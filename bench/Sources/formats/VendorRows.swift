@@ -19,18 +19,18 @@ extension Formats {
         let request = request(material)
         var works = bare(material)
         for (row, format, settings) in settings {
-            let issuer = try format.issuer(format == .cloudFront ? key : .secret(secret), settings)
+            let issuer = try format.issuer(with: format == .cloudFront ? key : .secret(secret), settings: settings)
             works.append(
-                Work("issue-\(row)", "playgate") { n in
+                Work("issue-\(row)", contender: "playgate") { n in
                     for _ in 0..<n { precondition((try? issuer.issue(request)) != nil) }
                 }
             )
-            guard let verifier = try format.verifier(.secret(secret), settings) else { continue }
+            guard let verifier = try format.verifier(with: .secret(secret), settings: settings) else { continue }
             let token = try issuer.issue(request).token
             let presented = SignedRequest(path: request.path)
             works.append(
-                Work(row, "playgate") { n in
-                    for _ in 0..<n { precondition(verifier.verify(token, presented, at: .now()).grant != nil) }
+                Work(row, contender: "playgate") { n in
+                    for _ in 0..<n { precondition(verifier.verify(token, for: presented, at: .now()).grant != nil) }
                 }
             )
         }
@@ -53,7 +53,7 @@ extension Formats {
         let secret = material.secret
         func code(_ row: String, of text: String) -> Work {
             let text = Array(text.utf8)
-            return Work(row, "bare") { n in
+            return Work(row, contender: "bare") { n in
                 precondition(limits_hmac(secret, secret.count, text, text.count, Int32(n)) == Int32(n))
             }
         }
@@ -68,13 +68,13 @@ extension Formats {
         guard let signer = limits_signer_new(material.rsa) else { fatalError("no key") }
         let digest = { (n: Int) in precondition(limits_md5(link, link.count, Int32(n)) == Int32(n)) }
         return [
-            code("edgeauth", edgeAuth), code("issue-edgeauth", edgeAuth), code("access-control", access),
-            code("issue-access-control", access), Work("secure-link", "bare", digest),
-            Work("issue-secure-link", "bare", digest),
-            Work("issue-url-sig", "bare") { n in
+            code("edgeauth", of: edgeAuth), code("issue-edgeauth", of: edgeAuth), code("access-control", of: access),
+            code("issue-access-control", of: access), Work("secure-link", contender: "bare", body: digest),
+            Work("issue-secure-link", contender: "bare", body: digest),
+            Work("issue-url-sig", contender: "bare") { n in
                 precondition(limits_hmac_sha1(secret, secret.count, sig, sig.count, Int32(n)) == Int32(n))
             },
-            Work("issue-cloudfront", "bare") { n in
+            Work("issue-cloudfront", contender: "bare") { n in
                 precondition(limits_signer_sign(signer, policy, policy.count, Int32(n)) == Int32(n))
             },
         ]

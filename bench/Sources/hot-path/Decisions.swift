@@ -33,7 +33,7 @@ extension HotPath {
         precondition(
             cached.decision(PlaybackRequest(.media("once"), token: token), at: SignedToken.time)?.isAllowed == true
         )
-        let table = Table("Decisions of a gate with a store in memory", options)
+        let table = Table("Decisions of a gate with a store in memory", options: options)
         issued.addLimits(to: table)
         let rows: [(String, Int, Gate, PlaybackRequest.Target, Bool)] = [
             ("within its TTL, a media id", 300, uncached, .media("tnt"), true),
@@ -44,7 +44,7 @@ extension HotPath {
         for (name, count, gate, target, isAllowed) in rows {
             let request = PlaybackRequest(target, token: token)
             precondition(gate.decision(request, at: SignedToken.time)?.isAllowed == isAllowed, name)
-            table.measure(name, count) { n in
+            table.measure(name, count: count) { n in
                 for _ in 0..<n { precondition(gate.decision(request, at: SignedToken.time)?.isAllowed == isAllowed) }
             }
         }
@@ -58,10 +58,10 @@ extension HotPath {
     static func catalogues(_ options: Options) throws {
         let resource = try MediaResource("TNT")
         let protection = Catalogue.Entry.Protection.resource(resource, requestor: "REF30")
-        let table = Table("Looking up in catalogues", options)
+        let table = Table("Looking up in catalogues", options: options)
         // A plain dictionary is the lower bound of a lookup.
         let names = Dictionary(uniqueKeysWithValues: (0..<10_000).map { ("media-\($0)", $0) })
-        table.measure("a Dictionary of 10,000 strings", 3000) { n in
+        table.measure("a Dictionary of 10,000 strings", count: 3000) { n in
             for _ in 0..<n { precondition(names["media-7"] != nil) }
         }
         for size in [10, 10_000, 1_000_000] {
@@ -75,7 +75,7 @@ extension HotPath {
             for (name, target) in [
                 ("media id", PlaybackRequest.Target.media("media-3")), ("path", .path("/vod/title-3/low/seg1.ts")),
             ] {
-                table.measure("\(name), \(size) entries", 3000) { n in
+                table.measure("\(name), \(size) entries", count: 3000) { n in
                     for _ in 0..<n {
                         guard case .entry = built.find(target) else { fatalError("not found") }
                     }

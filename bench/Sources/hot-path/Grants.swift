@@ -15,15 +15,15 @@ extension HotPath {
         let binding = KeyBinding(issuer: "playgate", format: .cat)
         let key = try TokenKey(secret: secret, id: KeyID("pg-2026-11"), binding: binding)
         let grant = try GrantSample(key)
-        let table = Table("Common Access Tokens by HS256", options)
-        table.measure("HMAC() of the same bytes", 2000) { n in
+        let table = Table("Common Access Tokens by HS256", options: options)
+        table.measure("HMAC() of the same bytes", count: 2000) { n in
             precondition(limits_hmac(secret, secret.count, grant.signed, grant.signed.count, Int32(n)) == Int32(n))
         }
         grant.add(to: table, count: 2000)
         table.run()
 
-        let mint = Table("Issue of Common Access Tokens by HS256", options)
-        mint.measure("HMAC() of the same bytes twice, 16 random bytes", 2000) { n in
+        let mint = Table("Issue of Common Access Tokens by HS256", options: options)
+        mint.measure("HMAC() of the same bytes twice, 16 random bytes", count: 2000) { n in
             precondition(limits_mint(secret, secret.count, grant.signed, grant.signed.count, Int32(n)) == Int32(n))
         }
         grant.addIssue(to: mint, count: 2000)
@@ -34,8 +34,8 @@ extension HotPath {
         guard case .pem(let pem) = made.secret, let ec = limits_ec_new(pem, other.signature) else {
             fatalError("no key")
         }
-        let signatures = Table("Common Access Tokens by ES256", options)
-        signatures.measure("EVP_PKEY_verify on a kept context", 100) { n in
+        let signatures = Table("Common Access Tokens by ES256", options: options)
+        signatures.measure("EVP_PKEY_verify on a kept context", count: 100) { n in
             precondition(limits_ec_reused(ec, other.signed, other.signed.count, Int32(n)) == Int32(n))
         }
         other.add(to: signatures, count: 100)
@@ -64,7 +64,7 @@ private struct GrantSample {
         claims.expires = Timestamp(secondsSince1970: 1_925_000_420)
         claims.notBefore = Timestamp(secondsSince1970: 1_925_000_120)
         claims.issued = claims.notBefore
-        claims.uri = [.init(.host, .exact("cdn.example")), .init(.path, .prefix("/live/tnt/"))]
+        claims.uri = [.init(.host, match: .exact("cdn.example")), .init(.path, match: .prefix("/live/tnt/"))]
         claims.methods = ["GET", "HEAD"]
         claims.renewal = CATRenewal(.cookie, life: 300, deadline: 120)
         guard let id = SessionID(hexadecimal: "e688045c604d5ecc272cf7d83b00ec16"),
@@ -96,17 +96,19 @@ private struct GrantSample {
     /// Adds the checks of the token to a table.
     func add(to table: Table, count: Int) {
         guard case .authentic(let grant) = verifier.authenticate(token.span, at: now) else { fatalError("refused") }
-        table.measure("the whole check: text to allowed", count) { n in
-            for _ in 0..<n { precondition(verifier.verify(token.span, facts, at: now).isAllowed) }
+        table.measure("the whole check: text to allowed", count: count) { n in
+            for _ in 0..<n { precondition(verifier.verify(token.span, for: facts, at: now).isAllowed) }
         }
-        table.measure("judged from a cache", 5000) { n in
-            for _ in 0..<n { precondition(verifier.judge(grant, presentedAs: token.span, facts, at: now).isAllowed) }
+        table.measure("judged from a cache", count: 5000) { n in
+            for _ in 0..<n {
+                precondition(verifier.judge(grant, presentedAs: token.span, for: facts, at: now).isAllowed)
+            }
         }
     }
 
     /// Adds the issue of such tokens to a table: claims to text.
     func addIssue(to table: Table, count: Int) {
-        table.measure("issued: claims to text", count) { n in
+        table.measure("issued: claims to text", count: count) { n in
             for _ in 0..<n { precondition((try? issuer.issue(claims))?.token.isEmpty == false) }
         }
     }

@@ -19,20 +19,20 @@ extension HotPath {
         let other = try MediaResource(fragment.replacing("TV-PG", with: "TV-MA"))
         let plain = try MediaResource("TNT")
         precondition(left.covers(right) && !left.covers(other))
-        let table = Table("Media RSS fragment of \(bytes.count) bytes", options)
-        table.measure("xmlTextReader, reused", 1000) { n in
+        let table = Table("Media RSS fragment of \(bytes.count) bytes", options: options)
+        table.measure("xmlTextReader, reused", count: 1000) { n in
             precondition(limits_xml_reader(bytes, bytes.count, Int32(n)) > n)
         }
-        table.measure("MediaResource from a fragment", 1000) { n in
+        table.measure("MediaResource from a fragment", count: 1000) { n in
             for _ in 0..<n { precondition((try? MediaResource(fragment)) != nil) }
         }
-        table.measure("match, equal but spelt differently", 10_000) { n in
+        table.measure("match, equal but spelt differently", count: 10_000) { n in
             for _ in 0..<n { precondition(left.covers(right)) }
         }
-        table.measure("match, rating differs", 10_000) { n in
+        table.measure("match, rating differs", count: 10_000) { n in
             for _ in 0..<n { precondition(!left.covers(other)) }
         }
-        table.measure("match, plain identifier", 10_000) { n in
+        table.measure("match, plain identifier", count: 10_000) { n in
             for _ in 0..<n { precondition(plain.mismatch(withGranted: "TNT") == nil) }
         }
         table.run()

@@ -36,11 +36,11 @@ extension HotPath {
             fatalError("no signature")
         }
         let signed = Array(token[..<dot])
-        let table = Table("Media tokens as JWS by ES256", options)
-        table.measure("EVP_PKEY_verify on a kept context", 100) { n in
+        let table = Table("Media tokens as JWS by ES256", options: options)
+        table.measure("EVP_PKEY_verify on a kept context", count: 100) { n in
             precondition(limits_ec_reused(ec, signed, signed.count, Int32(n)) == Int32(n))
         }
-        table.measure("the whole verification", 100) { n in
+        table.measure("the whole verification", count: 100) { n in
             for _ in 0..<n { precondition(verifier.verify(token.span, for: resource, at: now).isValid) }
         }
         table.run()

@@ -71,7 +71,7 @@ struct SignedToken: @unchecked Sendable {  // Its contexts are used by one threa
     /// Returns a copy with contexts of its own, for another thread.
     func another() throws -> SignedToken {
         guard let rsa = limits_rsa_new(certificate) else { fatalError("the key cannot be read") }
-        return SignedToken(self, rsa)
+        return SignedToken(self, rsa: rsa)
     }
 
     private init(_ issued: SignedToken, rsa: OpaquePointer) {
@@ -86,8 +86,8 @@ struct SignedToken: @unchecked Sendable {  // Its contexts are used by one threa
 
     /// Adds the bare check and the naive check to a table.
     func addLimits(to table: Table, _ count: Int = 300) {
-        table.measure("SHA-256 + EVP_PKEY_verify, reused contexts", count) { check($0) }
-        table.measure("EVP_DigestVerify, a new context each", count) { n in
+        table.measure("SHA-256 + EVP_PKEY_verify, reused contexts", count: count) { check($0) }
+        table.measure("EVP_DigestVerify, a new context each", count: count) { n in
             precondition(limits_rsa_naive(rsa, body, body.count, signature, signature.count, Int32(n)) == n)
         }
     }

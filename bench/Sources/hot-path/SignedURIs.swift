@@ -15,8 +15,8 @@ extension HotPath {
         let binding = KeyBinding(issuer: "playgate", format: .uriSigning)
         let key = try TokenKey(secret: secret, id: KeyID("pg-2026-11"), binding: binding)
         let sample = try SignedURISample(key)
-        let table = Table("Signed URIs by HS256", options)
-        table.measure("HMAC() of the same bytes", 2000) { n in
+        let table = Table("Signed URIs by HS256", options: options)
+        table.measure("HMAC() of the same bytes", count: 2000) { n in
             precondition(limits_hmac(secret, secret.count, sample.signed, sample.signed.count, Int32(n)) == Int32(n))
         }
         sample.add(to: table, count: 2000)
@@ -27,8 +27,8 @@ extension HotPath {
         guard case .pem(let pem) = made.secret, let ec = limits_ec_new(pem, other.signature) else {
             fatalError("no key")
         }
-        let signatures = Table("Signed URIs by ES256", options)
-        signatures.measure("EVP_PKEY_verify on a kept context", 100) { n in
+        let signatures = Table("Signed URIs by ES256", options: options)
+        signatures.measure("EVP_PKEY_verify on a kept context", count: 100) { n in
             precondition(limits_ec_reused(ec, other.signed, other.signed.count, Int32(n)) == Int32(n))
         }
         other.add(to: signatures, count: 100)
@@ -77,11 +77,11 @@ private struct SignedURISample {
     /// Adds the checks of the token to a table.
     func add(to table: Table, count: Int) {
         guard case .authentic(let grant) = verifier.authenticate(token.span, at: now) else { fatalError("refused") }
-        table.measure("the whole check: text to allowed", count) { n in
-            for _ in 0..<n { precondition(verifier.verify(token.span, facts, at: now).isAllowed) }
+        table.measure("the whole check: text to allowed", count: count) { n in
+            for _ in 0..<n { precondition(verifier.verify(token.span, for: facts, at: now).isAllowed) }
         }
-        table.measure("judged from a cache", 5000) { n in
-            for _ in 0..<n { precondition(verifier.judge(grant, facts, at: now).isAllowed) }
+        table.measure("judged from a cache", count: 5000) { n in
+            for _ in 0..<n { precondition(verifier.judge(grant, for: facts, at: now).isAllowed) }
         }
     }
 }

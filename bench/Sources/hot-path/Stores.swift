@@ -50,10 +50,10 @@ extension HotPath {
         } else {
             print("\nRedis is skipped: not installed; run scripts/setup test")
         }
-        let table = Table("Uses in stores, 64 playbacks at once: the time of one", options)
+        let table = Table("Uses in stores, 64 playbacks at once: the time of one", options: options)
         for round in 0..<rounds {
             let part = uses[(round * usesOfRound)..<((round + 1) * usesOfRound)]
-            for (name, store) in stores { table.add(name, try await nanoseconds(store, Array(part))) }
+            for (name, store) in stores { table.add(name, try await nanoseconds(of: store, uses: Array(part))) }
         }
         table.report()
     }
