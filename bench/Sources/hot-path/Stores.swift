@@ -53,7 +53,9 @@ extension HotPath {
         let table = Table("Uses in stores, 64 playbacks at once: the time of one", options: options)
         for round in 0..<rounds {
             let part = uses[(round * usesOfRound)..<((round + 1) * usesOfRound)]
-            for (name, store) in stores { table.add(name, try await nanoseconds(of: store, uses: Array(part))) }
+            for (name, store) in stores {
+                table.add(name, nanoseconds: try await nanoseconds(of: store, uses: Array(part)))
+            }
         }
         table.report()
     }
