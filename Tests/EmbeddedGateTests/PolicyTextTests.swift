@@ -36,7 +36,8 @@ struct PolicyTextTests {
         let entry = try #require(lines.firstIndex { $0.contains("\"/segments/\"") })
         for (from, to, sentence) in [
             ("\"admits\":\"ttl\"", "\"admits\":\"always\"", "admits: is not known here"),
-            ("\"admits\":", "\"admit\":", "admit: unknown member"), ("\"/segments/\"", "\"segments\"", "must begin with /"),
+            ("\"admits\":", "\"admit\":", "admit: unknown member"),
+            ("\"/segments/\"", "\"segments\"", "must begin with /"),
             ("\"requestor\":\"REF30\"", "\"requestor\":3", "requestor: must be a text"), ("{", "", "this is no JSON"),
         ] {
             var changed = lines.map(String.init)

@@ -27,7 +27,8 @@ import Testing
             ("Bearer ", "/v1/playback", 401, "credential_missing"),
             ("Basic a2V5LTE6", "/v1/playback", 401, "credential_missing"),
             (nil, "/v1/playback", 401, "credential_missing"), ("key-1", "/v1/playback", 401, "credential_missing"),
-            ("Bearer key-1 ", "/v1/playback", 200, "unprotected"), ("Bearer KEY-1", "/v1/playback", 401, "credential_unknown"),
+            ("Bearer key-1 ", "/v1/playback", 200, "unprotected"),
+            ("Bearer KEY-1", "/v1/playback", 401, "credential_unknown"),
         ] as [(String?, String, Int, String?)]
     )
     func `may do what their scopes say`(authorization: String?, path: String, status: Int, code: String?) async throws {

@@ -13,7 +13,10 @@ import Testing
     @Test func `listens on a unix socket`() async throws {
         let folder = try TemporaryFolder()
         let configuration = RunningGate.configuration()
-            .replacing("  listen: 127.0.0.1:0\n  anonymous", with: "  listen: unix:\(folder.file("api.sock"))\n  anonymous")
+            .replacing(
+                "  listen: 127.0.0.1:0\n  anonymous",
+                with: "  listen: unix:\(folder.file("api.sock"))\n  anonymous"
+            )
         try await RunningGate.with(configuration) { (gate) throws in
             #expect(gate.api == "unix:\(folder.file("api.sock"))")
             #expect(try gate.play(token: try gate.token()).status == 200)
@@ -165,7 +168,10 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("api.sock")
         let configuration = RunningGate.configuration()
-            .replacing("  listen: 127.0.0.1:0\n  anonymous", with: "  listen: unix:\(path)\n  socketMode: \"0600\"\n  anonymous")
+            .replacing(
+                "  listen: 127.0.0.1:0\n  anonymous",
+                with: "  listen: unix:\(path)\n  socketMode: \"0600\"\n  anonymous"
+            )
         try Self.leaveSocket(path)
         try await RunningGate.with(configuration) { (gate) throws in
             #expect(try gate.play("trailer").status == 200)
