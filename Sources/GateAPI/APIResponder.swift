@@ -193,7 +193,7 @@ package final class APIResponder: HTTPService {
             return .now(APIAnswer(shared: Self.document, type: "application/yaml", trace: call.trace))
         case .keys(let notation):
             guard let keys = call.snapshot.publishedKeys else { throw APIRefusal(.grantsNotConfigured) }
-            return .now(keys.response(notation, call.request, at: call.time, trace: call.trace))
+            return .now(keys.response(to: call.request, in: notation, at: call.time, trace: call.trace))
         }
     }
 

@@ -12,8 +12,8 @@ package import PlaybackGate
 extension PublishedKeys {
     /// Answers a request for a document: 304 if the client has it.
     package func response(
-        _ notation: KeySetNotation,
-        _ request: HTTPRequest,
+        to request: HTTPRequest,
+        in notation: KeySetNotation,
         at now: Timestamp,
         trace: TraceID?
     ) -> APIAnswer {

@@ -86,7 +86,7 @@ package struct AdminResponder: HTTPService {
             let error = JSON.string("this gate issues and accepts no grants")
             return .json(.object([("error", error)]), status: .notFound, trace: nil)
         }
-        return keys.response(notation, request, at: clock(), trace: nil)
+        return keys.response(to: request, in: notation, at: clock(), trace: nil)
     }
 
     private func wrongMethod(_ allow: String) -> APIAnswer {
