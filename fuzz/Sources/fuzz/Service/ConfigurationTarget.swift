@@ -13,18 +13,17 @@ extension Target {
         let file = ConfigurationFile(path: "/nonexistent/gate.yaml")
         do throws(ConfigurationError) {
             let configuration = try GateConfiguration(text, file: file)
-            demand(configuration.manifest == nil, "a manifest listener in a build without one")
             let line = [UInt8](configuration.effective.line.utf8)
             let limits = JSONLimits(depth: 64, members: 1024, elements: 65_536)
             demand(
                 (try? JSONReader.read(line.span, limits: limits)) != nil,
-                "what is in force is no JSON: \(line.debugText)"
+                or: "what is in force is no JSON: \(line.debugText)"
             )
         } catch {
-            demand(!error.problems.isEmpty, "an error without a problem")
+            demand(!error.problems.isEmpty, or: "an error without a problem")
             for problem in error.problems {
-                demand(!problem.message.isEmpty && "\(problem)".hasPrefix(file.path), "a problem without a place")
-                demand(problem.location.line >= 0 && problem.location.column >= 0, "a place outside the file")
+                demand(!problem.message.isEmpty && "\(problem)".hasPrefix(file.path), or: "a problem without a place")
+                demand(problem.location.line >= 0 && problem.location.column >= 0, or: "a place outside the file")
             }
         }
     }

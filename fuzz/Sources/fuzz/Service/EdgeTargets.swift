@@ -20,12 +20,12 @@ extension Target {
             bytes.first == UInt8(ascii: "/") && bytes.count <= ParsedTarget.maximumSize
             && text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0 != "\u{7F}" && $0 != "#" && $0 != "\u{FFFD}" }
         let target = ParsedTarget(text[...])
-        demand((target != nil) == isPlain, "\(bytes.debugText) is \(isPlain ? "refused" : "taken")")
+        demand((target != nil) == isPlain, or: "\(bytes.debugText) is \(isPlain ? "refused" : "taken")")
         guard let target else { return }
         let again = target.query.map { target.path + "?" + $0 } ?? target.path
         demand(
             again.utf8.elementsEqual(bytes) && !target.path.utf8.contains(UInt8(ascii: "?")),
-            "split: \(bytes.debugText)"
+            or: "split: \(bytes.debugText)"
         )
         checkSegments(target)
     }
@@ -45,7 +45,7 @@ extension Target {
         )
         let others = segments.filter { !$0.starts(with: "mt=".utf8) }.flatMap { [UInt8(ascii: "/")] + $0 }
         let after = others.isEmpty ? [UInt8(ascii: "/")] : others
-        demand(before.text.utf8.elementsEqual(after), "\(target.path): \(before.text), and not \(after.debugText)")
+        demand(before.text.utf8.elementsEqual(after), or: "\(target.path): \(before.text), and not \(after.debugText)")
     }
 
     /// The token of a request, from five sources, against a byte-by-byte search.
@@ -67,14 +67,17 @@ extension Target {
             )
         }
         let sources = TokenSources(tokens: sources, grants: [])
-        let reader = EdgeFieldReader(EdgeDialect.forward.row, sources)
-        let fields = EdgeFields(HTTPFields(headers), reader.names)
+        let reader = EdgeFieldReader(row: EdgeDialect.forward.row, sources: sources)
+        let fields = EdgeFields(HTTPFields(headers), names: reader.names)
         let found = sources.mediaToken(in: fields, target, for: .unknown)
         var expected = SimpleSearch()
-        expected.search(headers, target)
+        expected.search(headers, target: target)
         let token = found.token.map { Array($0.utf8) }
-        demand(token == expected.token, "\(token?.debugText ?? "none"), and not \(expected.token?.debugText ?? "none")")
-        demand(found.isConflict == expected.isConflict && found.sources == expected.sources, "sources")
+        demand(
+            token == expected.token,
+            or: "\(token?.debugText ?? "none"), and not \(expected.token?.debugText ?? "none")"
+        )
+        demand(found.isConflict == expected.isConflict && found.sources == expected.sources, or: "sources")
     }
 
     fileprivate static let sources: [TokenSource] = [
@@ -94,25 +97,26 @@ private struct SimpleSearch {
             let bytes = Array(value.utf8)
             let scheme = Array("mediatoken ".utf8)
             guard Self.folded(value).starts(with: scheme) else { continue }
-            show(Self.trimmed(bytes[scheme.count...]), 0)
+            show(Self.trimmed(bytes[scheme.count...]), from: 0)
         }
         for (name, value) in headers where Self.folded(name) == Array("x-token".utf8) {
-            show(Self.trimmed(Array(value.utf8)[...]), 1)
+            show(Self.trimmed(Array(value.utf8)[...]), from: 1)
         }
         for (name, value) in headers where Self.folded(name) == Array("cookie".utf8) {
-            for part in Self.parts(Array(value.utf8), ";") {
+            for part in Self.parts(of: Array(value.utf8), separator: ";") {
                 var pair = Self.trimmed(part)
                 guard pair.starts(with: "mt=".utf8) else { continue }
                 pair = pair.dropFirst(3)
                 let isQuoted = pair.count >= 2 && pair.first == UInt8(ascii: "\"") && pair.last == UInt8(ascii: "\"")
-                show(isQuoted ? pair.dropFirst().dropLast() : pair, 2)
+                show(isQuoted ? pair.dropFirst().dropLast() : pair, from: 2)
             }
         }
-        for part in Self.parts(Array((target.query ?? "").utf8), "&") where part.starts(with: "mt=".utf8) {
-            show(part.dropFirst(3), 3)
+        for part in Self.parts(of: Array((target.query ?? "").utf8), separator: "&") where part.starts(with: "mt=".utf8)
+        {
+            show(part.dropFirst(3), from: 3)
         }
-        for part in Self.parts(Array(target.path.utf8), "/") where part.starts(with: "mt=".utf8) {
-            show(part.dropFirst(3), 4)
+        for part in Self.parts(of: Array(target.path.utf8), separator: "/") where part.starts(with: "mt=".utf8) {
+            show(part.dropFirst(3), from: 4)
         }
     }
 

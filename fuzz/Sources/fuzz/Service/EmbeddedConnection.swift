@@ -27,7 +27,7 @@ final class EmbeddedConnection {
         do {
             try add(channel.pipeline.syncOperations)
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        } catch { demand(false, "no channel: \(error)") }
+        } catch { demand(false, or: "no channel: \(error)") }
     }
 
     func send(_ bytes: ArraySlice<UInt8>) {

@@ -40,7 +40,7 @@ extension Target {
         guard choice & 2 == 0 else { return }
         demand(
             pieces.answers == whole.answers,
-            "chunks: \(pieces.answers.debugText), and not \(whole.answers.debugText)"
+            or: "chunks: \(pieces.answers.debugText), and not \(whole.answers.debugText)"
         )
     }
 }
@@ -61,20 +61,20 @@ private final class Exchange {
         decoding.maxHeaderFieldCount = 16
         let handler = HTTPConnectionHandler(
             service,
-            HTTPTimeLimits(EmbeddedConnection.limits),
+            limits: HTTPTimeLimits(EmbeddedConnection.limits),
             budget: ByteBudget(16 * 1024),
             flushes: PendingWrites(client.channel.embeddedEventLoop),
             clock: { Timestamp(millisecondsSince1970: 1_925_114_645_000) }
         )
         client.open { pipeline in
-            try pipeline.addHandler(ArrivalHandler(handler, decoding, readsPlainHeads: readsPlainHeads))
+            try pipeline.addHandler(ArrivalHandler(handler, limits: decoding, readsPlainHeads: readsPlainHeads))
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: decoding)))
             try pipeline.addHandler(handler)
         }
     }
 
     func demandSame(as other: Exchange) {
-        demand(answers == other.answers, "heads: \(answers.debugText), and not \(other.answers.debugText)")
+        demand(answers == other.answers, or: "heads: \(answers.debugText), and not \(other.answers.debugText)")
     }
 
     func send(_ bytes: ArraySlice<UInt8>) { client.send(bytes) }
@@ -98,18 +98,18 @@ private final class Exchange {
                 guard field != "\r", let colon = field.firstIndex(of: ":") else { break }
                 fields[String(field[..<colon])] = String(field[field.index(after: colon)...].dropFirst())
             }
-            demand(!isOver, "an answer behind the last one: \(answers.debugText)")
+            demand(!isOver, or: "an answer behind the last one: \(answers.debugText)")
             switch status {
             case "HTTP/1.1 100 Continue\r": continue
             case "HTTP/1.1 400 Bad Request\r": isOver = true
             case "HTTP/1.1 200 OK\r":
                 number += 1
-                demand(fields["X-Number"] == "\(number)\r\n" || fields["X-Number"] == "\(number)\r", "out of order")
-            default: demand(false, "not an answer: \(status)")
+                demand(fields["X-Number"] == "\(number)\r\n" || fields["X-Number"] == "\(number)\r", or: "out of order")
+            default: demand(false, or: "not an answer: \(status)")
             }
             if fields["Connection"] != nil { isOver = true }
         }
-        demand(number == service.requests, "\(service.requests) requests, \(number) answers: \(answers.debugText)")
+        demand(number == service.requests, or: "\(service.requests) requests, \(number) answers: \(answers.debugText)")
     }
 }
 
@@ -154,7 +154,7 @@ private final class BodyService: NumberingService, @unchecked Sendable {  // On 
 
     func respond(to request: HTTPRequest, into output: inout HTTPOutput) -> PendingAnswer? {
         requests += 1
-        demand(request.isTooLarge || (request.body?.readableBytes ?? 0) <= limit, "more than the limit")
+        demand(request.isTooLarge || (request.body?.readableBytes ?? 0) <= limit, or: "more than the limit")
         return timing.give(NumberedAnswer(number: Int64(requests), request: 0), into: &output)
     }
 }

@@ -12,15 +12,15 @@ extension Target {
         guard let text = input.text else { return }
         let network = IPNetwork(text)
         guard let second = SecondNetwork(text) else {
-            return demand(network == nil, "\(text.debugDescription) is taken for a network")
+            return demand(network == nil, or: "\(text.debugDescription) is taken for a network")
         }
-        guard let network else { return demand(false, "\(text.debugDescription) is refused") }
-        demand(network.has(second.address), "\(text) does not have its own address")
-        demand(network.has(second.address ^ ~second.mask), "\(text) does not have its last address")
+        guard let network else { return demand(false, or: "\(text.debugDescription) is refused") }
+        demand(network.has(second.address), or: "\(text) does not have its own address")
+        demand(network.has(second.address ^ ~second.mask), or: "\(text) does not have its last address")
         for bit in 0..<128 where second.mask & 1 << UInt128(bit) != 0 {
             demand(
                 !network.has(second.address ^ 1 << UInt128(bit)),
-                "\(text) has an address that differs in bit \(bit)"
+                or: "\(text) has an address that differs in bit \(bit)"
             )
         }
     }

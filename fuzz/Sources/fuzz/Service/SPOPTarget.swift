@@ -30,7 +30,7 @@ extension Target {
         pieces.end()
         demand(
             pieces.answers == whole.answers,
-            "chunks: \(pieces.answers.debugText), and not \(whole.answers.debugText)"
+            or: "chunks: \(pieces.answers.debugText), and not \(whole.answers.debugText)"
         )
     }
 }
@@ -61,7 +61,7 @@ private final class Offload {
     init() {
         let handler = SPOPConnectionHandler(
             service,
-            SPOPLimits(EmbeddedConnection.limits),
+            limits: SPOPLimits(EmbeddedConnection.limits),
             budget: ByteBudget(16 * 1024),
             onEnd: { _ in }
         )
@@ -79,21 +79,21 @@ private final class Offload {
         var bytes = ByteBuffer(bytes: answers)
         var (acknowledged, isOver) = (0, false)
         while let length: UInt32 = bytes.readInteger() {
-            demand(!isOver && length <= 1024, "a frame behind the last one, or too large: \(answers.debugText)")
+            demand(!isOver && length <= 1024, or: "a frame behind the last one, or too large: \(answers.debugText)")
             guard let body = bytes.readSlice(length: Int(length)),
                 let frame = try? SPOPFrame(body.readableBytesUInt8Span)
             else {
-                return demand(false, "no frame: \(answers.debugText)")
+                return demand(false, or: "no frame: \(answers.debugText)")
             }
             switch frame.kind {
             case .acknowledge: acknowledged += 1
             case .disconnectOfAgent: isOver = true
-            case .helloOfAgent: demand(acknowledged == 0, "a second greeting: \(answers.debugText)")
-            default: demand(false, "a frame of HAProxy: \(answers.debugText)")
+            case .helloOfAgent: demand(acknowledged == 0, or: "a second greeting: \(answers.debugText)")
+            default: demand(false, or: "a frame of HAProxy: \(answers.debugText)")
             }
         }
-        demand(bytes.readableBytes == 0, "half a frame: \(answers.debugText)")
-        demand(acknowledged == service.requests, "\(service.requests) notifications, \(acknowledged) answers")
+        demand(bytes.readableBytes == 0, or: "half a frame: \(answers.debugText)")
+        demand(acknowledged == service.requests, or: "\(service.requests) notifications, \(acknowledged) answers")
     }
 }
 
@@ -109,13 +109,13 @@ private final class RepeatingService: SPOPService, @unchecked Sendable {  // On 
             found += 1
             while let argument = message.next() { check(SPOPValue(copying: argument.value)) }
         }
-        demand(found == count, "\(found) messages, and not \(count)")
+        demand(found == count, or: "\(found) messages, and not \(count)")
         let request = SPOERequest(messages)
         let fields = request?.fields
         check(fields)
         for name in fields.map({ fields in fields.indices.map { fields.name($0) } }) ?? [] {
             let isOurs = [":path", ":method", ":scheme", ":authority", ":client", ":variables"].contains(name)
-            demand(isOurs || !name.isEmpty && !name.contains(":"), "\(name) is no name of a field")
+            demand(isOurs || !name.isEmpty && !name.contains(":"), or: "\(name) is no name of a field")
         }
         return .now(Repetition(count: count, fields: fields?.indices.count ?? -1))
     }
@@ -125,23 +125,23 @@ private final class RepeatingService: SPOPService, @unchecked Sendable {  // On 
         var bytes = ByteBuffer()
         bytes.writeSPOP(value)
         var reader = SPOPReader(bytes.readableBytesUInt8Span)
-        guard let read = reader.value() else { return demand(false, "\(value)") }
-        demand(SPOPValue(copying: read) == value && reader.isAtEnd, "\(value)")
+        guard let read = reader.value() else { return demand(false, or: "\(value)") }
+        demand(SPOPValue(copying: read) == value && reader.isAtEnd, or: "\(value)")
     }
 
     /// Demands that the lines of a head tell its fields apart: names and values are read from them as they were put together.
     private func check(_ fields: HTTPFields?) {
         guard let fields, let head = fields.head else { return }
         let lines = head.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        demand(lines.count == fields.indices.count + 2 && lines[0].isEmpty && lines[lines.count - 1].isEmpty, head)
+        demand(lines.count == fields.indices.count + 2 && lines[0].isEmpty && lines[lines.count - 1].isEmpty, or: head)
         for index in fields.indices {
             let line = lines[index + 1]
             let rest = line.dropFirst()
-            guard let colon = rest.firstIndex(of: UInt8(ascii: ":")) else { return demand(false, head) }
+            guard let colon = rest.firstIndex(of: UInt8(ascii: ":")) else { return demand(false, or: head) }
             demand(
                 Substring(line[..<colon]) == fields.name(index)
                     && Substring(line[line.index(after: colon)...]) == fields.value(index),
-                head
+                or: head
             )
         }
     }
@@ -151,8 +151,8 @@ private final class RepeatingService: SPOPService, @unchecked Sendable {  // On 
         let fields: Int
 
         func write(into actions: inout SPOPActions) {
-            actions.set("count", Int64(count))
-            actions.set("fields", Int64(fields))
+            actions.set("count", to: Int64(count))
+            actions.set("fields", to: Int64(fields))
         }
     }
 }

@@ -9,15 +9,15 @@ extension Target {
     static let base64 = Target(name: "base64") { input in
         let text = input.bytes
         let decoded = Base64.decode(text)
-        demand(decoded == secondBase64(text), "OpenSSL reads \(text.debugText) differently")
+        demand(decoded == secondBase64(text), or: "OpenSSL reads \(text.debugText) differently")
         guard let decoded else { return }
         let encoded = [UInt8](Base64.encode(decoded).utf8)
-        demand(Base64.decode(encoded) == decoded, "what is encoded from \(text.debugText) is read differently")
-        demand(encoded.count == (decoded.count + 2) / 3 * 4, "padding")
+        demand(Base64.decode(encoded) == decoded, or: "what is encoded from \(text.debugText) is read differently")
+        demand(encoded.count == (decoded.count + 2) / 3 * 4, or: "padding")
         let room = Base64.decodedCapacity(text.count)
         var exact = [UInt8](repeating: 0xA5, count: room)
         var span = exact.mutableSpan
-        demand(Base64.decode(text.span, into: &span) == decoded.count, "into a buffer of just the capacity")
-        demand(exact.prefix(decoded.count).elementsEqual(decoded), "other bytes in a buffer")
+        demand(Base64.decode(text.span, into: &span) == decoded.count, or: "into a buffer of just the capacity")
+        demand(exact.prefix(decoded.count).elementsEqual(decoded), or: "other bytes in a buffer")
     }
 }

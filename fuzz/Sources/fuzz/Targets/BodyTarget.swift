@@ -21,10 +21,10 @@ extension Target {
             if let fields = tree?.plainFields(allowingSpace: !isSpelled) {
                 demand(
                     error == .repeatedField && Set(fields.map(\.name)).count < fields.count,
-                    "\(content.debugText) is refused: \(error)"
+                    or: "\(content.debugText) is refused: \(error)"
                 )
             }
-            readFields(document, "<authToken>".utf8.count..<document.count - "</authToken>".utf8.count)
+            readFields(of: document, content: "<authToken>".utf8.count..<document.count - "</authToken>".utf8.count)
             return
         }
         let scratch = scanner.releaseScratch()
@@ -33,23 +33,23 @@ extension Target {
                 let text = texts[name.rawValue]
                 let expected = tree.text(of: [UInt8]("\(name.startTag)".utf8.dropFirst().dropLast()))
                 guard !text.isMissing else {
-                    demand(expected == nil, "\(name) is overlooked in \(content.debugText)")
+                    demand(expected == nil, or: "\(name) is overlooked in \(content.debugText)")
                     continue
                 }
                 var bytes: [UInt8] = []
-                bytes.append(copying: text.span(content.span, scratch.span))
-                demand(bytes == expected, "\(name) is read differently in \(content.debugText)")
+                bytes.append(copying: text.span(in: content.span, scratch: scratch.span))
+                demand(bytes == expected, or: "\(name) is read differently in \(content.debugText)")
             }
         } else {
             // Only names with colons are accepted beyond libxml2, because namespaces mean nothing in tokens.
-            demand(content.contains(UInt8(ascii: ":")), "what is not well-formed is taken: \(content.debugText)")
+            demand(content.contains(UInt8(ascii: ":")), or: "what is not well-formed is taken: \(content.debugText)")
         }
-        readFields(document, "<authToken>".utf8.count..<document.count - "</authToken>".utf8.count)
+        readFields(of: document, content: "<authToken>".utf8.count..<document.count - "</authToken>".utf8.count)
     }
 
     private static func readFields(of raw: [UInt8], content: Range<Int>) {
         guard let fields = try? TokenFields.read(raw.span, content: content) else { return }
-        demand(!fields.isMissing(.requestorID) && !fields.isMissing(.resourceID), "a mandatory field is missing")
+        demand(!fields.isMissing(.requestorID) && !fields.isMissing(.resourceID), or: "a mandatory field is missing")
         _ = fields.string(.proxyMVPDID)
     }
 }

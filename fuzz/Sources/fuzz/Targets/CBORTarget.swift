@@ -11,13 +11,13 @@ extension Target {
         let end = skipped(bytes)
         do throws(CBORFault) {
             let copy = try copied(bytes)
-            demand(end == bytes.count && copy.count <= bytes.count, "a longer copy of \(bytes.debugText)")
-            demand(skipped(copy) == copy.count, "the copy of \(bytes.debugText) is not read")
+            demand(end == bytes.count && copy.count <= bytes.count, or: "a longer copy of \(bytes.debugText)")
+            demand(skipped(copy) == copy.count, or: "the copy of \(bytes.debugText) is not read")
             let again = try copied(copy)
-            demand(again == copy, "another copy of \(bytes.debugText)")
+            demand(again == copy, or: "another copy of \(bytes.debugText)")
         } catch {
             // A key beyond 64 bits is read, and not written.
-            demand(end == nil || error == .unexpectedType, "skipped, and not read: \(bytes.debugText)")
+            demand(end == nil || error == .unexpectedType, or: "skipped, and not read: \(bytes.debugText)")
         }
     }
 
@@ -32,7 +32,7 @@ extension Target {
     private static func copied(_ bytes: [UInt8]) throws(CBORFault) -> [UInt8] {
         var reader = CBORReader(bytes.span)
         var writer = CBORWriter()
-        try copy(&reader, &writer)
+        try copy(from: &reader, to: &writer)
         try reader.finish()
         return try writer.finish()
     }
@@ -52,11 +52,11 @@ extension Target {
         case .text(let range): writer.write(reader.string(range))
         case .array(let count):
             writer.write(arrayOf: count)
-            for _ in 0..<count { try copy(&reader, &writer) }
-        case .map(let count): try copyMap(count, &reader, &writer)
+            for _ in 0..<count { try copy(from: &reader, to: &writer) }
+        case .map(let count): try copyMap(of: count, from: &reader, to: &writer)
         case .tag(let number):
             writer.write(tag: number)
-            try copy(&reader, &writer)
+            try copy(from: &reader, to: &writer)
         case .float(let value): writer.write(value)
         case .bool(let value): writer.write(value)
         case .null: writer.writeNull()
@@ -78,7 +78,7 @@ extension Target {
                 throw .unexpectedType
             }
             var value = CBORWriter()
-            try copy(&reader, &value)
+            try copy(from: &reader, to: &value)
             entries.append((key.integer, name, try value.finish()))
         }
         writer.map { map in

@@ -51,30 +51,30 @@ extension Target {
     /// Common Access Tokens: the input as a token, and as the payload of a signed one.
     static let cat = Target(name: "cat") { input in
         let (verifier, now, bytes) = (fixture.verifier, CATFixture.now, input.bytes)
-        demand(!verifier.verify(bytes.span, fixture.facts, at: now).isAllowed, "an unsigned token is accepted")
+        demand(!verifier.verify(bytes.span, for: fixture.facts, at: now).isAllowed, or: "an unsigned token is accepted")
         guard bytes.count <= 3500, let token = try? fixture.issuer.sign(bytes) else { return }
         let text = Array(token.utf8)
         for facts in [fixture.facts, fixture.others] {
-            let verdict = verifier.verify(text.span, facts, at: now)
-            demand(verifier.explain(text.span, facts, at: now).verdict == verdict, "explained otherwise")
+            let verdict = verifier.verify(text.span, for: facts, at: now)
+            demand(verifier.explain(text.span, for: facts, at: now).verdict == verdict, or: "explained otherwise")
             guard case .authentic(let grant) = verifier.authenticate(text.span, at: now) else {
-                demand(!verdict.isAllowed, "allowed without being authentic")
+                demand(!verdict.isAllowed, or: "allowed without being authentic")
                 continue
             }
             demand(
-                verifier.judge(grant, presentedAs: text.span, facts, at: now) == verdict,
-                "judged otherwise from the cache"
+                verifier.judge(grant, presentedAs: text.span, for: facts, at: now) == verdict,
+                or: "judged otherwise from the cache"
             )
             guard verdict.isAllowed else { continue }
-            guard let end = grant.expires else { return demand(false, "allowed without an end") }
-            demand(now < end, "allowed after its end")
+            guard let end = grant.expires else { return demand(false, or: "allowed without an end") }
+            demand(now < end, or: "allowed after its end")
             guard let renewed = try? fixture.issuer.renew(grant, at: now) else { continue }
             let again = Array(renewed.token.utf8)
-            demand(verifier.verify(again.span, facts, at: now).isAllowed, "not allowed once it is renewed")
+            demand(verifier.verify(again.span, for: facts, at: now).isAllowed, or: "not allowed once it is renewed")
             guard let limit = grant.sessionEnd, let renewedEnd = renewed.expires else {
-                return demand(false, "no limit")
+                return demand(false, or: "no limit")
             }
-            demand(renewedEnd <= limit, "renewed beyond the session")
+            demand(renewedEnd <= limit, or: "renewed beyond the session")
         }
     }
 
@@ -83,17 +83,17 @@ extension Target {
         guard let text = input.text else { return }
         let path = try? MediaPath(text)
         guard let uri = RequestURI(text[...]) else {
-            return demand(path == nil, "\(text.debugDescription) is a path, and no URI")
+            return demand(path == nil, or: "\(text.debugDescription) is a path, and no URI")
         }
-        guard let path else { return demand(false, "\(text.debugDescription) is a URI, and no path") }
+        guard let path else { return demand(false, or: "\(text.debugDescription) is a URI, and no path") }
         // What a URI may not contain is encoded, which makes it longer.
         guard uri.path.utf8.count <= MediaPath.maximumSize else { return }
-        demand((try? MediaPath(uri.path)) == path, "another path: \(uri.path)")
+        demand((try? MediaPath(uri.path)) == path, or: "another path: \(uri.path)")
         let query = uri.query.map { $0.isEmpty ? "" : "?" + $0 } ?? ""
         let whole = uri.path + query
         guard whole.utf8.count <= RequestURI.maximumSize else { return }
-        guard let again = RequestURI(whole) else { return demand(false, "\(whole) is no URI") }
-        demand(again.path == uri.path && (uri.query == nil || again.query == uri.query), "another form of \(whole)")
+        guard let again = RequestURI(whole) else { return demand(false, or: "\(whole) is no URI") }
+        demand(again.path == uri.path && (uri.query == nil || again.query == uri.query), or: "another form of \(whole)")
     }
 
     /// Patterns of tokens: RE2 accepts what the reader of POSIX syntax does, and searches with it.
@@ -101,9 +101,9 @@ extension Target {
         let (pattern, text) = (Array(input.bytes.prefix(48)), Array(input.bytes.dropFirst(48)))
         let translated = try? ExtendedPattern.translate(pattern.span)
         guard let compiled = try? Pattern(pattern.span) else {
-            return demand(translated == nil || pattern.contains(UInt8(ascii: "{")), "RE2 refuses \(pattern)")
+            return demand(translated == nil || pattern.contains(UInt8(ascii: "{")), or: "RE2 refuses \(pattern)")
         }
-        demand(translated != nil, "not read, and compiled")
+        demand(translated != nil, or: "not read, and compiled")
         _ = compiled.isFound(in: text.span)
     }
 }

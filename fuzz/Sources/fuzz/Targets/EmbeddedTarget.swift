@@ -107,10 +107,10 @@ extension Target {
         var error = playgate_error()
         let text = bytes.map { CChar(bitPattern: $0) }
         let result = playgate_policy_open(text, text.count, EmbeddedFixture.now, &policy, &error)
-        demand((result == PLAYGATE_OK) == (policy != nil), "a result without a policy")
+        demand((result == PLAYGATE_OK) == (policy != nil), or: "a result without a policy")
         demand(
             [PLAYGATE_OK, PLAYGATE_E_ARGUMENT].contains(Int(result)) || error.message.0 != 0,
-            "a fault without a sentence"
+            or: "a fault without a sentence"
         )
         playgate_policy_release(policy)
     }
@@ -130,15 +130,15 @@ extension Target {
                 (rules.segments, rules.segment_count) = (prefixes.baseAddress, UInt32(prefixes.count))
                 rules.package = package.slice
                 var buffer = [CChar](repeating: 0, count: target.count)
-                let cut = once(&rules, first.slice, &buffer)
+                let cut = once(&rules, target: first.slice, into: &buffer)
                 guard cut.result == PLAYGATE_OK else { return }
-                demand(cut.text.count <= target.count, "a target that grew")
+                demand(cut.text.count <= target.count, or: "a target that grew")
                 // Signed URIs are cut once; what is left of one is no token.
                 guard cut.flags == 0 else { return }
                 let second = Words(cut.text)
                 var again = [CChar](repeating: 0, count: cut.text.count)
-                let left = withExtendedLifetime(second) { once(&rules, second.slice, &again) }
-                demand(left.result == PLAYGATE_OK && left.found == 0, "a token is left")
+                let left = withExtendedLifetime(second) { once(&rules, target: second.slice, into: &again) }
+                demand(left.result == PLAYGATE_OK && left.found == 0, or: "a token is left")
             }
         }
         withExtendedLifetime((parameters, segments, package, first)) {}
@@ -180,9 +180,12 @@ extension Target {
                     answer.size = UInt32(MemoryLayout<playgate_answer>.size)
                     (answer.buffer, answer.capacity) = (buffer.baseAddress, buffer.count)
                     _ = playgate_check(fixture.engine, nil, &request, &answer)
-                    demand(answer.outcome == PLAYGATE_REFUSE, "allowed or asked without an authentic token")
-                    demand(100...499 ~= answer.code && [401, 403].contains(answer.status), "a refusal by another code")
-                    demand(answer.good_until == 0, "a refusal is kept")
+                    demand(answer.outcome == PLAYGATE_REFUSE, or: "allowed or asked without an authentic token")
+                    demand(
+                        100...499 ~= answer.code && [401, 403].contains(answer.status),
+                        or: "a refusal by another code"
+                    )
+                    demand(answer.good_until == 0, or: "a refusal is kept")
                 }
             }
         }

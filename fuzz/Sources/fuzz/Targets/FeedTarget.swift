@@ -18,22 +18,25 @@ extension Target {
         for block in [64 * 1024, largest] {
             let one = block == largest ? read(feed, block: block) { _ in feed.count } : whole
             let pieces = read(feed, block: block) { _ in Int.random(in: 1...largest, using: &random) }
-            demand(pieces == one, "in chunks of up to \(largest): \(pieces), and not \(one)")
+            demand(pieces == one, or: "in chunks of up to \(largest): \(pieces), and not \(one)")
             // What is malformed is judged by where a block ends too.
             guard whole.error == nil else { continue }
-            demand(pieces == whole, "in blocks of \(block): \(pieces), and not \(whole)")
+            demand(pieces == whole, or: "in blocks of \(block): \(pieces), and not \(whole)")
         }
         var catalogue = Catalogue()
         for case .entry(let entry) in whole.items {
-            demand(entry.streamPaths.count == entry.streamURLs.count, "streams without paths")
-            demand(!entry.mediaID.isEmpty, "an item without a media id")
-            demand(entry.resource.kind == .fragment, "an item whose resource is no fragment")
-            demand((try? MediaResource(entry.resource.text)) == entry.resource, "a resource that is another when read")
+            demand(entry.streamPaths.count == entry.streamURLs.count, or: "streams without paths")
+            demand(!entry.mediaID.isEmpty, or: "an item without a media id")
+            demand(entry.resource.kind == .fragment, or: "an item whose resource is no fragment")
+            demand(
+                (try? MediaResource(entry.resource.text)) == entry.resource,
+                or: "a resource that is another when read"
+            )
             for scope in FeedPathScope.allCases {
                 _ = catalogue.add(entry, requestor: "REF30", source: "feed", scope: scope)
             }
             let found = catalogue.find(.media(entry.mediaID))
-            demand(found != .unknown, "an item that is not found")
+            demand(found != .unknown, or: "an item that is not found")
         }
     }
 

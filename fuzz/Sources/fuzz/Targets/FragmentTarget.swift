@@ -15,22 +15,25 @@ extension Target {
         let (first, second) = (input.part(), input.bytes)
         let left = read(first)
         let right = read(second)
-        demand(read(first) == left, "read twice, \(first.debugText) gives two answers")
+        demand(read(first) == left, or: "read twice, \(first.debugText) gives two answers")
         guard case .success(let resource) = left else { return }
         checkSingle(resource)
         if resource.kind == .fragment { checkEvents(first) }
         guard case .success(let other) = right else { return }
-        demand((resource == other) == (other == resource), "not symmetric")
+        demand((resource == other) == (other == resource), or: "not symmetric")
         let isCovering = resource.covers(other)
-        demand(isCovering == (resource == other || first == second), "covers without options is equality")
-        demand(other.mismatch(withGranted: resource.text) == resource.mismatch(with: other), "read and unread differ")
+        demand(isCovering == (resource == other || first == second), or: "covers without options is equality")
+        demand(
+            other.mismatch(withGranted: resource.text) == resource.mismatch(with: other),
+            or: "read and unread differ"
+        )
         for bits in 0..<UInt8(128) where bits.nonzeroBitCount < 3 {
             let options = MediaResource.MatchOptions(bits: bits)
             let mismatch = resource.mismatch(with: other, options: options)
-            demand(resource.covers(other, options: options) == (mismatch == nil), "covers and mismatch differ")
+            demand(resource.covers(other, options: options) == (mismatch == nil), or: "covers and mismatch differ")
             // Every option except these two accepts more than equality.
             if isCovering, !options.exactOnly, options.videoNamespaceAlias {
-                demand(mismatch == nil, "an option takes less than equality: \(options)")
+                demand(mismatch == nil, or: "an option takes less than equality: \(options)")
             }
         }
     }
@@ -40,18 +43,18 @@ extension Target {
     }
 
     private static func checkSingle(_ resource: MediaResource) {
-        demand(resource.covers(resource) && resource == resource, "not itself")
+        demand(resource.covers(resource) && resource == resource, or: "not itself")
         if resource.kind == .opaque { return }
         let canonical: MediaResource
         do throws(ResourceError) { canonical = try MediaResource(resource.canonicalForm) } catch {
             // With its namespaces written out, the form may exceed the size limit.
-            return demand(error.code == .tooLarge, "the canonical form cannot be read: \(error)")
+            return demand(error.code == .tooLarge, or: "the canonical form cannot be read: \(error)")
         }
-        demand(canonical == resource && canonical.hashValue == resource.hashValue, "the canonical form is another one")
-        demand(canonical.canonicalForm == resource.canonicalForm, "the canonical form has another canonical form")
-        demand(canonical.channel.hasSameBytes(as: resource.channel), "another channel")
-        demand(canonical.itemTitle == resource.itemTitle && canonical.guid == resource.guid, "another item")
-        demand(canonical.ratings == resource.ratings && canonical.isChannel == resource.isChannel, "other ratings")
+        demand(canonical == resource && canonical.hashValue == resource.hashValue, or: "the canonical form is another one")
+        demand(canonical.canonicalForm == resource.canonicalForm, or: "the canonical form has another canonical form")
+        demand(canonical.channel.hasSameBytes(as: resource.channel), or: "another channel")
+        demand(canonical.itemTitle == resource.itemTitle && canonical.guid == resource.guid, or: "another item")
+        demand(canonical.ratings == resource.ratings && canonical.isChannel == resource.isChannel, or: "other ratings")
         guard resource.facts.extras == ResourceFacts.Extras() else { return }
         do throws(ResourceError) {
             let built = try MediaResource(
@@ -60,8 +63,8 @@ extension Target {
                 guid: resource.guid,
                 ratings: resource.ratings
             )
-            demand(built == resource, "what is built of the same facts is another one")
-        } catch { demand(error.code == .tooLarge, "cannot be built of its own facts: \(error)") }
+            demand(built == resource, or: "what is built of the same facts is another one")
+        } catch { demand(error.code == .tooLarge, or: "cannot be built of its own facts: \(error)") }
     }
 
     /// Compares the events of the push parser with the tree.
@@ -69,7 +72,7 @@ extension Target {
         guard var parser = XMLEventParser(limits: FragmentReader.limits) else { return }
         parser.read(fragment.span, isLast: true)
         guard parser.failure == nil, let tree = XMLTree(fragment) else {
-            return demand(false, "taken, and not well-formed: \(fragment.debugText)")
+            return demand(false, or: "taken, and not well-formed: \(fragment.debugText)")
         }
         let events = parser.events
         let nodes: [XMLTree.Node] = events.list.indices.compactMap { index in
@@ -85,7 +88,7 @@ extension Target {
             case .interruption: nil
             }
         }
-        demand(XMLTree.joiningTexts(nodes) == tree.content, "the tree of \(fragment.debugText) is another one")
+        demand(XMLTree.joiningTexts(nodes) == tree.content, or: "the tree of \(fragment.debugText) is another one")
     }
 }
 

@@ -11,12 +11,12 @@ extension Target {
         // A number that is not kept cannot be written.
         guard value.isWritable else { return }
         let line = [UInt8](value.line.utf8)
-        demand(line.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "a control character in \(line.debugText)")
+        demand(line.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, or: "a control character in \(line.debugText)")
         guard let again = try? JSONReader.read(line.span, limits: limits) else {
-            return demand(false, "what was written is not read: \(line.debugText)")
+            return demand(false, or: "what was written is not read: \(line.debugText)")
         }
-        demand(again == value, "what was written says something else: \(line.debugText)")
-        demand(again.line.utf8.elementsEqual(line), "written again: \(line.debugText)")
+        demand(again == value, or: "what was written says something else: \(line.debugText)")
+        demand(again.line.utf8.elementsEqual(line), or: "written again: \(line.debugText)")
     }
 }
 

@@ -15,25 +15,25 @@ extension Target {
         let choice = input.choice()
         let bytes = input.bytes
         if case .success(let message) = COSEMessage.parse(bytes.span) {
-            demand(message.payload.upperBound < message.signature.lowerBound, "parts of \(bytes.debugText)")
-            demand(message.signature.upperBound == bytes.count, "the end of \(bytes.debugText)")
+            demand(message.payload.upperBound < message.signature.lowerBound, or: "parts of \(bytes.debugText)")
+            demand(message.signature.upperBound == bytes.count, or: "the end of \(bytes.debugText)")
             demand(
                 message.keyID.map { $0.upperBound <= message.payload.lowerBound } ?? true,
-                "identifier in \(bytes.debugText)"
+                or: "identifier in \(bytes.debugText)"
             )
         }
         if case .verified = secrets.verify(cose: bytes.span, at: Timestamp(secondsSince1970: 0)) {
-            demand(false, "verified: \(bytes.debugText)")
+            demand(false, or: "verified: \(bytes.debugText)")
         }
         guard bytes.count < 3000, let key = secrets.keys.first, var token = try? key.signCOSE(bytes) else { return }
         guard case .verified(_, let payload) = secrets.verify(cose: token.span, at: Timestamp(secondsSince1970: 0))
         else {
-            return demand(false, "not verified: \(token.debugText)")
+            return demand(false, or: "not verified: \(token.debugText)")
         }
-        demand(token[payload].elementsEqual(bytes), "the payload of \(token.debugText)")
+        demand(token[payload].elementsEqual(bytes), or: "the payload of \(token.debugText)")
         token[Int(choice) % token.count] ^= choice | 1
         if case .verified = secrets.verify(cose: token.span, at: Timestamp(secondsSince1970: 0)) {
-            demand(false, "verified with a byte changed: \(token.debugText)")
+            demand(false, or: "verified with a byte changed: \(token.debugText)")
         }
     }
 
@@ -48,15 +48,15 @@ extension Target {
         let bytes = input.bytes
         for source in [KeySetSource.published, .local] {
             guard let reading = try? KeySetReading(bytes, source: source, binding: binding) else { continue }
-            guard let set = try? KeySet(reading.keys) else { return demand(false, "no set: \(bytes.debugText)") }
+            guard let set = try? KeySet(reading.keys) else { return demand(false, or: "no set: \(bytes.debugText)") }
             for published in [[UInt8](set.publishedJWKSet.utf8), set.publishedCOSEKeySet] {
                 guard let again = try? KeySetReading(published, source: .published, binding: binding),
                     let copy = try? KeySet(again.keys)
                 else { continue }
                 let isWhole = again.keys.count == reading.keys.count && again.skipped.isEmpty
                 guard isWhole else { continue }
-                demand(copy.publishedJWKSet == set.publishedJWKSet, "another set: \(bytes.debugText)")
-                demand(copy.publishedCOSEKeySet == set.publishedCOSEKeySet, "another COSE set: \(bytes.debugText)")
+                demand(copy.publishedJWKSet == set.publishedJWKSet, or: "another set: \(bytes.debugText)")
+                demand(copy.publishedCOSEKeySet == set.publishedCOSEKeySet, or: "another COSE set: \(bytes.debugText)")
             }
         }
     }

@@ -18,20 +18,23 @@ extension Target {
             return
         }
         guard let before = XMLTree(mpd).flatMap(MPDNode.init), let after = XMLTree(output).flatMap(MPDNode.init) else {
-            return demand(false, "rewritten, but libxml2 reads no tree of it")
+            return demand(false, or: "rewritten, but libxml2 reads no tree of it")
         }
         let hasBase = before.children.contains { $0.name == "BaseURL" }
         demand(
             before.isSame(as: after, dropsBases: !hasBase),
-            "another tree: \(String(decoding: output, as: UTF8.self))"
+            or: "another tree: \(String(decoding: output, as: UTF8.self))"
         )
         after.check([])
         do throws(ManifestFault) {
             let again = try MPDRewriter.rewrite(output.span, rules: rules)
-            demand(again == output, "another output when rewritten again: \(String(decoding: output, as: UTF8.self))")
+            demand(
+                again == output,
+                or: "another output when rewritten again: \(String(decoding: output, as: UTF8.self))"
+            )
         } catch {
             // The grants make it longer.
-            demand(error.code == .tooLarge, "refused when rewritten again: \(error)")
+            demand(error.code == .tooLarge, or: "refused when rewritten again: \(error)")
         }
     }
 
@@ -134,11 +137,11 @@ private final class MPDNode {
         guard reference.contains("FUZZGRANT") else { return }
         let url = BrowserURL(reference)
         guard url.isRelative else {
-            return demand(url.isProtected("cdn.example"), "the grant goes elsewhere: \(reference)")
+            return demand(url.isProtected("cdn.example"), or: "the grant goes elsewhere: \(reference)")
         }
         for chain in isSegment ? levels.last?.chains(levels) ?? [] : [levels] {
             for base in Self.bases(in: chain, isSegment: isSegment) {
-                demand(BrowserURL(base).isProtected("cdn.example"), "the grant goes elsewhere: \(reference) at \(base)")
+                demand(BrowserURL(base).isProtected("cdn.example"), or: "the grant goes elsewhere: \(reference) at \(base)")
             }
         }
     }

@@ -20,7 +20,10 @@ extension Target {
         // Other formats have no variables.
         let text = format == .hls ? written.replacing("{$playgate}", with: longGrant) : written
         for reference in references(of: text, format) where reference.contains(longGrant) {
-            demand(BrowserURL(String(reference)).isProtected("cdn.example"), "the grant goes elsewhere: \(reference)")
+            demand(
+                BrowserURL(String(reference)).isProtected("cdn.example"),
+                or: "the grant goes elsewhere: \(reference)"
+            )
         }
         // What is written is for the player's URL, and so is the next rewriting.
         guard choice & 128 == 0, let direct = rulesOfManifest(choice, isMoved: false),
@@ -30,10 +33,10 @@ extension Target {
         }
         do throws(ManifestFault) {
             let again = try format.rewrite(output.span, rules: direct)
-            demand(again == output, "another output when rewritten again: \(output.debugText)")
+            demand(again == output, or: "another output when rewritten again: \(output.debugText)")
         } catch {
             // The grants make it longer.
-            demand(error.code == .tooLarge, "refused when rewritten again: \(error)")
+            demand(error.code == .tooLarge, or: "refused when rewritten again: \(error)")
         }
     }
 

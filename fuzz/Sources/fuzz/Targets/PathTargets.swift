@@ -9,22 +9,30 @@ extension Target {
         guard let text = input.text else { return }
         let asIs = try? MediaPath(text[...], form: .asIs)
         guard let path = try? MediaPath(text) else {
-            demand(asIs == nil, "taken as it is, and not when it is resolved")
-            return demand(simple(text) == nil, "\(text.debugDescription) is refused")
+            demand(asIs == nil, or: "taken as it is, and not when it is resolved")
+            return demand(simple(text) == nil, or: "\(text.debugDescription) is refused")
         }
-        if let asIs { demand(asIs == path, "two forms of one path") }
+        if let asIs { demand(asIs == path, or: "two forms of one path") }
         let form = path.text
-        demand(simple(text).map { $0.elementsEqual(form.utf8) } ?? false, "read differently: \(text.debugDescription)")
+        demand(
+            simple(text).map { $0.elementsEqual(form.utf8) } ?? false,
+            or: "read differently: \(text.debugDescription)"
+        )
         let segments = form.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
-        demand(form.utf8.first == UInt8(ascii: "/"), "does not begin with a slash")
-        demand(segments.dropLast().allSatisfy { !$0.isEmpty }, "an empty segment in \(form.debugDescription)")
-        demand(!segments.contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }, "dots in \(form)")
-        demand(!form.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }, "bytes of \(form)")
+        demand(form.utf8.first == UInt8(ascii: "/"), or: "does not begin with a slash")
+        demand(segments.dropLast().allSatisfy { !$0.isEmpty }, or: "an empty segment in \(form.debugDescription)")
+        demand(!segments.contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }, or: "dots in \(form)")
+        demand(!form.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }, or: "bytes of \(form)")
         for encoded in [encode(form) { $0 == UInt8(ascii: "%") }, encode(form) { $0 != UInt8(ascii: "/") }]
         where encoded.utf8.count <= MediaPath.maximumSize {
-            demand((try? MediaPath(encoded[...], form: .asIs)) == path, "\(encoded) is not \(form.debugDescription)")
+            demand(
+                (try? MediaPath(encoded[...], form: .asIs)) == path,
+                or: "\(encoded) is not \(form.debugDescription)"
+            )
         }
-        if (try? MediaPath(text + "?a/../b")) != path { demand(text.utf8.count > MediaPath.maximumSize - 8, "query") }
+        if (try? MediaPath(text + "?a/../b")) != path {
+            demand(text.utf8.count > MediaPath.maximumSize - 8, or: "query")
+        }
     }
 
     private static func encode(_ path: String, isEncoded: (UInt8) -> Bool) -> String {
@@ -113,20 +121,20 @@ extension Target {
         else { return }
         var catalogue = Catalogue()
         let entry = Catalogue.Entry(key: .path(pattern), protection: .none)
-        do { try catalogue.add(entry) } catch { return demand(false, "the first entry is there already") }
+        do { try catalogue.add(entry) } catch { return demand(false, or: "the first entry is there already") }
         let found = catalogue.entry(path: path)
-        demand(found == nil || found == entry, "an entry that nobody added")
+        demand(found == nil || found == entry, or: "an entry that nobody added")
         let scalars = Array(path.text.unicodeScalars)
         // The simple matcher takes time proportional to the product of both lengths.
         guard scalars.count <= 256, text.utf8.count <= 256 else { return }
         let isGlob = text.unicodeScalars.contains { $0 == "*" || $0 == "?" }
         let isExpected =
             isGlob
-            ? matches(Array(text.unicodeScalars)[...], scalars)
+            ? matches(Array(text.unicodeScalars)[...], path: scalars)
             : text.hasSuffix("/")
                 ? path.text.utf8.starts(with: text.utf8) || (path.text + "/").utf8.elementsEqual(text.utf8)
                 : path.text.utf8.elementsEqual(text.utf8)
-        demand((found != nil) == isExpected, "\(text.debugDescription) and \(path.text.debugDescription)")
+        demand((found != nil) == isExpected, or: "\(text.debugDescription) and \(path.text.debugDescription)")
     }
 
     /// True if a glob covers a path, both as Unicode scalars.

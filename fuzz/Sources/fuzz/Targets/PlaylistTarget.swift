@@ -16,18 +16,19 @@ extension Target {
         let rules =
             choice & 2 == 0 ? (isSegment ? ownHost.segment : ownHost.query) : (isSegment ? other.segment : other.query)
         let host = choice & 2 == 0 ? "cdn.example" : "keys.example"
-        let whole = rewrite(playlist, rules) { playlist.count }
+        let whole = rewrite(playlist, rules: rules) { playlist.count }
         var random = SplitMix64(seed: UInt64(choice))
-        let pieces = rewrite(playlist, rules) { Int.random(in: 1...40, using: &random) }
-        demand(pieces == whole, "other pieces, another answer: \(playlist.debugText)")
+        let pieces = rewrite(playlist, rules: rules) { Int.random(in: 1...40, using: &random) }
+        demand(pieces == whole, or: "other pieces, another answer: \(playlist.debugText)")
         guard case .success(let output) = whole else { return }
         let (before, after) = (lines(playlist), lines(output))
-        demand(before.count == after.count, "a line more or less")
-        for (old, new) in zip(before, after) { check(old, new, host) }
-        switch rewrite(output, rules, size: { output.count }) {
-        case .success(let again): demand(again == output, "another output when rewritten again: \(output.debugText)")
+        demand(before.count == after.count, or: "a line more or less")
+        for (old, new) in zip(before, after) { check(before: old, after: new, host: host) }
+        switch rewrite(output, rules: rules, size: { output.count }) {
+        case .success(let again):
+            demand(again == output, or: "another output when rewritten again: \(output.debugText)")
         // The grants make it longer.
-        case .failure(let fault): demand(fault.code == .tooLarge, "refused when rewritten again: \(fault)")
+        case .failure(let fault): demand(fault.code == .tooLarge, or: "refused when rewritten again: \(fault)")
         }
     }
 
@@ -81,12 +82,12 @@ extension Target {
         let grant = Array("FUZZGRANT".utf8)
         let text = String(decoding: after, as: UTF8.self)
         guard after.contains(grant) && !before.contains(grant) else {
-            if !before.contains(grant) { demand(before == after, "a line without the grant changed: \(text)") }
+            if !before.contains(grant) { demand(before == after, or: "a line without the grant changed: \(text)") }
             // A plain line that a browser takes to the protected host carries the grant.
             if text.hasPrefix("\u{FEFF}#EXTM3U") { return }
             let isReference = after.first != UInt8(ascii: "#") && !after.allSatisfy { $0 == 0x20 || $0 == 0x09 }
             if isReference, !before.contains(grant), !text.contains("{$") {
-                demand(!BrowserURL(text).isProtected(host), "without the grant: \(text)")
+                demand(!BrowserURL(text).isProtected(host), or: "without the grant: \(text)")
             }
             return
         }
@@ -103,7 +104,7 @@ extension Target {
                 "v", "//evil.example/", "https://evil.example/", "..", "../..", "?", "#", "@evil.example", "\\",
             ] {
                 let expanded = BrowserURL.expand(reference, with: value)
-                demand(BrowserURL(expanded).isProtected(host), "the grant goes elsewhere: \(reference) with \(value)")
+                demand(BrowserURL(expanded).isProtected(host), or: "the grant goes elsewhere: \(reference) with \(value)")
             }
         }
     }

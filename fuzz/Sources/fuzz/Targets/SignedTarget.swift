@@ -12,10 +12,10 @@ private struct SignedFixture: Sendable {
     static let now = Timestamp(secondsSince1970: 1_925_000_130)
 
     static let all: [SignedFixture] = [
-        make(.edgeAuth, ["salt": "pepper", "escape": "true"], "/live/tnt/"), make(.edgeAuth, [:], "/live/tnt/a.m4s"),
-        make(.secureLink, ["weak": "true", "template": "{expires}{scope}{address}{secret}"], "/live/tnt/"),
-        make(.secureLink, ["weak": "true", "template": "{expires}{path}{address}{secret}"], "/live/tnt/a.m4s"),
-        make(.accessControl, ["kid": "k", "algorithm": "sha512"], "/live/tnt/"),
+        make(.edgeAuth, settings: ["salt": "pepper", "escape": "true"], path: "/live/tnt/"), make(.edgeAuth, settings: [:], path: "/live/tnt/a.m4s"),
+        make(.secureLink, settings: ["weak": "true", "template": "{expires}{scope}{address}{secret}"], path: "/live/tnt/"),
+        make(.secureLink, settings: ["weak": "true", "template": "{expires}{path}{address}{secret}"], path: "/live/tnt/a.m4s"),
+        make(.accessControl, settings: ["kid": "k", "algorithm": "sha512"], path: "/live/tnt/"),
     ]
 
     private static func make(_ format: VendorFormat, settings: [String: String], path: String) -> SignedFixture {
@@ -31,8 +31,8 @@ private struct SignedFixture: Sendable {
         request.client = format == .accessControl ? nil : address.map { ClientNetwork($0) }
         request.session = "s-1"
         guard let key = try? VendorKey.secret(SigningSecret(bytes: secret)),
-            let token = try? format.issuer(key, settings).issue(request).token,
-            let verifier = try? format.verifier(key, settings)
+            let token = try? format.issuer(with: key, settings: settings).issue(request).token,
+            let verifier = try? format.verifier(with: key, settings: settings)
         else { fatalError("no verifier") }
         let isFolder = path.hasSuffix("/")
         let presented = SignedRequest(
@@ -51,33 +51,36 @@ extension Target {
         let fixture = SignedFixture.all[Int(input.choice()) % SignedFixture.all.count]
         let (verifier, request, now) = (fixture.verifier, fixture.request, SignedFixture.now)
         let issued = String(decoding: fixture.token, as: UTF8.self)
-        demand(verifier.verify(issued, request, at: now).grant != nil, "an issued token is refused")
+        demand(verifier.verify(issued, for: request, at: now).grant != nil, or: "an issued token is refused")
         demand(
-            verifier.verify(issued, request, at: Timestamp(millisecondsSince1970: .max)).code == .expired,
-            "not expired"
+            verifier.verify(issued, for: request, at: Timestamp(millisecondsSince1970: .max)).code == .expired,
+            or: "not expired"
         )
 
         let start = Int(input.choice()) % fixture.token.count
         let length = Int(input.choice()) % 4
         let bytes = input.bytes
         let text = String(decoding: bytes, as: UTF8.self)
-        demand(verifier.verify(text, request, at: now).grant == nil || text == issued, "a foreign token is accepted")
+        demand(
+            verifier.verify(text, for: request, at: now).grant == nil || text == issued,
+            or: "a foreign token is accepted"
+        )
 
         var changed = fixture.token
         changed.replaceSubrange(start..<min(start + length, changed.count), with: bytes)
         let other = String(decoding: changed, as: UTF8.self)
         demand(
-            verifier.verify(other, request, at: now).grant == nil || changed == fixture.token,
-            "\(changed.debugText) is accepted"
+            verifier.verify(other, for: request, at: now).grant == nil || changed == fixture.token,
+            or: "\(changed.debugText) is accepted"
         )
 
         var elsewhere = request
         elsewhere.path = text
-        guard verifier.format != .accessControl, verifier.verify(issued, elsewhere, at: now).grant != nil else {
+        guard verifier.format != .accessControl, verifier.verify(issued, for: elsewhere, at: now).grant != nil else {
             return
         }
         // Every path that is accepted is, once it is decoded, the file or below the folder.
         let decoded = try? SigningPath(text).decoded
-        demand(decoded?.hasPrefix("/live/tnt/") == true, "\(bytes.debugText) is another path")
+        demand(decoded?.hasPrefix("/live/tnt/") == true, or: "\(bytes.debugText) is another path")
     }
 }

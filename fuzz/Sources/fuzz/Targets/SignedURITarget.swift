@@ -36,34 +36,37 @@ extension Target {
     /// Signed URIs: the input as a target with packages, as a token, and as the claims of a signed token.
     static let urisigning = Target(name: "urisigning") { input in
         let (verifier, facts, now, bytes) = (fixture.verifier, fixture.facts, SignedFixture.now, input.bytes)
-        demand(!verifier.verify(bytes.span, facts, at: now).isAllowed, "an unsigned token is accepted")
-        demand(JWE(bytes.span)?.decrypted(by: verifier.policy.decryptionKeys) == nil, "decrypted what nobody encrypted")
+        demand(!verifier.verify(bytes.span, for: facts, at: now).isAllowed, or: "an unsigned token is accepted")
+        demand(
+            JWE(bytes.span)?.decrypted(by: verifier.policy.decryptionKeys) == nil,
+            or: "decrypted what nobody encrypted"
+        )
         if let text = input.text { cut("/\(text)") }
         guard bytes.count <= 4096, let text = input.text, let token = try? fixture.issuer.sign(text) else { return }
         let presented = Array(token.utf8)
-        let verdict = verifier.verify(presented.span, facts, at: now)
-        demand(verifier.explain(presented.span, facts, at: now).verdict == verdict, "explained otherwise")
+        let verdict = verifier.verify(presented.span, for: facts, at: now)
+        demand(verifier.explain(presented.span, for: facts, at: now).verdict == verdict, or: "explained otherwise")
         guard case .authentic(let grant) = verifier.authenticate(presented.span, at: now) else {
-            return demand(!verdict.isAllowed, "allowed without being authentic")
+            return demand(!verdict.isAllowed, or: "allowed without being authentic")
         }
-        demand(verifier.judge(grant, facts, at: now) == verdict, "judged otherwise from the cache")
+        demand(verifier.judge(grant, for: facts, at: now) == verdict, or: "judged otherwise from the cache")
         guard verdict.isAllowed else { return }
-        guard let end = grant.expires else { return demand(false, "allowed without an end") }
-        demand(now < end, "allowed after its end")
+        guard let end = grant.expires else { return demand(false, or: "allowed without an end") }
+        demand(now < end, or: "allowed after its end")
         guard let renewed = try? fixture.issuer.renew(grant, at: now) else { return }
         let again = Array(renewed.token.utf8)
-        demand(verifier.verify(again.span, facts, at: now).isAllowed, "not allowed once it is renewed")
-        guard let limit = grant.sessionEnd else { return demand(false, "no limit") }
-        demand(renewed.expires <= limit, "renewed beyond the session")
+        demand(verifier.verify(again.span, for: facts, at: now).isAllowed, or: "not allowed once it is renewed")
+        guard let limit = grant.sessionEnd else { return demand(false, or: "no limit") }
+        demand(renewed.expires <= limit, or: "renewed beyond the session")
     }
 
     private static func cut(_ target: String) {
         let cut = PackageAttribute.standard.cut(target[...])
-        demand(cut.target.utf8.first == UInt8(ascii: "/"), "no path is left of \(target.debugDescription)")
+        demand(cut.target.utf8.first == UInt8(ascii: "/"), or: "no path is left of \(target.debugDescription)")
         let again = PackageAttribute.standard.cut(cut.target)
         demand(
             again.packages.isEmpty && again.target == cut.target,
-            "a package is left in \(cut.target.debugDescription)"
+            or: "a package is left in \(cut.target.debugDescription)"
         )
     }
 }

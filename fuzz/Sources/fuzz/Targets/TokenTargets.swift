@@ -42,7 +42,7 @@ private struct Fixture {
     func verify(_ token: [UInt8]) -> Verification {
         let answer = verifier.verify(token.span, for: resource, at: Self.time)
         for _ in 0..<2 {
-            demand(cached.verify(token.span, for: resource, at: Self.time) == answer, "a cache changes the answer")
+            demand(cached.verify(token.span, for: resource, at: Self.time) == answer, or: "a cache changes the answer")
         }
         return answer
     }
@@ -62,13 +62,15 @@ extension Target {
         let fixture = Fixture.one
         guard choice & 1 == 1 else {
             let answer = fixture.verify(input.bytes)
-            demand(answer.token == nil && answer.key == nil, "a token that nobody signed is believed")
+            demand(answer.token == nil && answer.key == nil, or: "a token that nobody signed is believed")
             guard let text = input.text, !text.isEmpty else { return }
             demand(
                 fixture.verifier.authenticate(text, at: Fixture.time).reason == answer.reason,
-                "authenticate differs"
+                or: "authenticate differs"
             )
-            if let unread = reason(text) { demand(answer.reason?.isOfForm ?? false || unread.step == .fields, "form") }
+            if let unread = reason(text) {
+                demand(answer.reason?.isOfForm ?? false || unread.step == .fields, or: "form")
+            }
             return
         }
         let isContent = choice & 2 != 0
@@ -77,15 +79,21 @@ extension Target {
         let answer = fixture.verify([UInt8](token.serialized.utf8))
         // The raw token is a text, so this comparison needs valid UTF-8.
         if String(validating: body, as: UTF8.self) != nil {
-            demand(fixture.verify([UInt8](token.raw.utf8)) == answer, "raw and Base64 give two answers")
+            demand(fixture.verify([UInt8](token.raw.utf8)) == answer, or: "raw and Base64 give two answers")
         }
         // White space around an element is not signed, or more is signed than is checked.
         guard let first = body.first, !first.isXMLSpace, body.last?.isXMLSpace == false else { return }
         let unread = reason(token.serialized)
-        demand(unread == (answer.reason?.isOfForm ?? false ? answer.reason : nil), "the reader and the verifier differ")
+        demand(
+            unread == (answer.reason?.isOfForm ?? false ? answer.reason : nil),
+            or: "the reader and the verifier differ"
+        )
         if let content = answer.token {
-            demand(content.expires >= content.timeIssued || content.timeToLiveMilliseconds < 0, "ends before it begins")
-            demand(!content.requestorID.isEmpty && !content.resourceID.isEmpty && !content.mvpdID.isEmpty, "empty")
+            demand(
+                content.expires >= content.timeIssued || content.timeToLiveMilliseconds < 0,
+                or: "ends before it begins"
+            )
+            demand(!content.requestorID.isEmpty && !content.resourceID.isEmpty && !content.mvpdID.isEmpty, or: "empty")
         }
     }
 
@@ -107,17 +115,17 @@ extension Target {
         guard let token = try? Fixture.one.issuer.issue(claims, at: Fixture.time) else { return }
         let answer = Fixture.one.verify([UInt8](token.serialized.utf8))
         // A lifetime with nineteen digits is too long.
-        if answer.reason == .invalidTTL { return demand(ttl.magnitude >= 1_000_000_000_000_000_000, "ttl \(ttl)") }
+        if answer.reason == .invalidTTL { return demand(ttl.magnitude >= 1_000_000_000_000_000_000, or: "ttl \(ttl)") }
         guard let read = try? UnverifiedToken(reading: token.serialized).content else {
-            return demand(false, "what was issued cannot be read: \(answer.reason?.rawValue ?? "")")
+            return demand(false, or: "what was issued cannot be read: \(answer.reason?.rawValue ?? "")")
         }
-        demand(!(answer.reason?.isOfForm ?? false), "what was issued is refused: \(answer.reason?.rawValue ?? "")")
+        demand(!(answer.reason?.isOfForm ?? false), or: "what was issued is refused: \(answer.reason?.rawValue ?? "")")
         let fields = [
             (read.requestorID, requestor), (read.resourceID, resource), (read.mvpdID, mvpd),
             (read.userSessionGUID, session), (read.proxyMVPDID ?? "", proxy),
         ]
-        for (found, was) in fields { demand(found.hasSameBytes(as: was), "\(was.debugDescription): \(found)") }
-        demand(read.timeToLiveMilliseconds == ttl && read.timeIssued == Fixture.time, "time")
+        for (found, was) in fields { demand(found.hasSameBytes(as: was), or: "\(was.debugDescription): \(found)") }
+        demand(read.timeToLiveMilliseconds == ttl && read.timeIssued == Fixture.time, or: "time")
     }
 
     /// The envelope: its parts are inside the token and form the same token again.
@@ -125,16 +133,22 @@ extension Target {
         let raw = input.bytes
         guard !raw.isEmpty else { return }
         guard case .success(let parts) = Envelope.split(raw.span) else { return }
-        demand(raw.indices.contains(parts.signed.lowerBound) && parts.signed.upperBound <= raw.count, "out of bounds")
+        demand(
+            raw.indices.contains(parts.signed.lowerBound) && parts.signed.upperBound <= raw.count,
+            or: "out of bounds"
+        )
         let signed = Array(raw[parts.signed])
-        demand(signed.starts(with: "<\(parts.root.rawValue)>".utf8), "start tag")
-        demand(signed.reversed().starts(with: "</\(parts.root.rawValue)>".utf8.reversed()), "end tag")
-        demand(parts.content.lowerBound >= parts.signed.lowerBound && parts.content.upperBound < raw.count, "content")
-        demand(Envelope.isRaw(raw.span), "an envelope that does not begin as one")
+        demand(signed.starts(with: "<\(parts.root.rawValue)>".utf8), or: "start tag")
+        demand(signed.reversed().starts(with: "</\(parts.root.rawValue)>".utf8.reversed()), or: "end tag")
+        demand(
+            parts.content.lowerBound >= parts.signed.lowerBound && parts.content.upperBound < raw.count,
+            or: "content"
+        )
+        demand(Envelope.isRaw(raw.span), or: "an envelope that does not begin as one")
         let again = Array("<signatureInfo>".utf8) + raw[parts.signature] + "</signatureInfo>".utf8 + signed
-        guard case .success(let same) = Envelope.split(again.span) else { return demand(false, "not again") }
-        demand(again[same.signed].elementsEqual(signed) && same.root == parts.root, "another element")
-        demand(again[same.signature].elementsEqual(raw[parts.signature]), "another signature")
+        guard case .success(let same) = Envelope.split(again.span) else { return demand(false, or: "not again") }
+        demand(again[same.signed].elementsEqual(signed) && same.root == parts.root, or: "another element")
+        demand(again[same.signature].elementsEqual(raw[parts.signature]), or: "another signature")
     }
 
     private static func reason(_ text: String) -> RefusalReason? {
