@@ -50,7 +50,10 @@ extension Target {
             // With its namespaces written out, the form may exceed the size limit.
             return demand(error.code == .tooLarge, or: "the canonical form cannot be read: \(error)")
         }
-        demand(canonical == resource && canonical.hashValue == resource.hashValue, or: "the canonical form is another one")
+        demand(
+            canonical == resource && canonical.hashValue == resource.hashValue,
+            or: "the canonical form is another one"
+        )
         demand(canonical.canonicalForm == resource.canonicalForm, or: "the canonical form has another canonical form")
         demand(canonical.channel.hasSameBytes(as: resource.channel), or: "another channel")
         demand(canonical.itemTitle == resource.itemTitle && canonical.guid == resource.guid, or: "another item")

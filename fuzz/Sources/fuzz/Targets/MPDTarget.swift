@@ -141,7 +141,10 @@ private final class MPDNode {
         }
         for chain in isSegment ? levels.last?.chains(levels) ?? [] : [levels] {
             for base in Self.bases(in: chain, isSegment: isSegment) {
-                demand(BrowserURL(base).isProtected("cdn.example"), or: "the grant goes elsewhere: \(reference) at \(base)")
+                demand(
+                    BrowserURL(base).isProtected("cdn.example"),
+                    or: "the grant goes elsewhere: \(reference) at \(base)"
+                )
             }
         }
     }

@@ -104,7 +104,10 @@ extension Target {
                 "v", "//evil.example/", "https://evil.example/", "..", "../..", "?", "#", "@evil.example", "\\",
             ] {
                 let expanded = BrowserURL.expand(reference, with: value)
-                demand(BrowserURL(expanded).isProtected(host), or: "the grant goes elsewhere: \(reference) with \(value)")
+                demand(
+                    BrowserURL(expanded).isProtected(host),
+                    or: "the grant goes elsewhere: \(reference) with \(value)"
+                )
             }
         }
     }

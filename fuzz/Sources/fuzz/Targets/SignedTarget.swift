@@ -12,9 +12,18 @@ private struct SignedFixture: Sendable {
     static let now = Timestamp(secondsSince1970: 1_925_000_130)
 
     static let all: [SignedFixture] = [
-        make(.edgeAuth, settings: ["salt": "pepper", "escape": "true"], path: "/live/tnt/"), make(.edgeAuth, settings: [:], path: "/live/tnt/a.m4s"),
-        make(.secureLink, settings: ["weak": "true", "template": "{expires}{scope}{address}{secret}"], path: "/live/tnt/"),
-        make(.secureLink, settings: ["weak": "true", "template": "{expires}{path}{address}{secret}"], path: "/live/tnt/a.m4s"),
+        make(.edgeAuth, settings: ["salt": "pepper", "escape": "true"], path: "/live/tnt/"),
+        make(.edgeAuth, settings: [:], path: "/live/tnt/a.m4s"),
+        make(
+            .secureLink,
+            settings: ["weak": "true", "template": "{expires}{scope}{address}{secret}"],
+            path: "/live/tnt/"
+        ),
+        make(
+            .secureLink,
+            settings: ["weak": "true", "template": "{expires}{path}{address}{secret}"],
+            path: "/live/tnt/a.m4s"
+        ),
         make(.accessControl, settings: ["kid": "k", "algorithm": "sha512"], path: "/live/tnt/"),
     ]
 

@@ -35,7 +35,9 @@ extension Target {
             let seconds = (minutes + local.minute - offset) * 60 + local.second
             let (sum, isFar) = seconds.multipliedReportingOverflow(by: 1000)
             let isAtEnd = time.millisecondsSince1970.magnitude > UInt64(Int64.max) - 100_000_000
-            if !isAtEnd, !isFar { demand(sum + local.millisecond == time.millisecondsSince1970, or: "\(local) of \(time)") }
+            if !isAtEnd, !isFar {
+                demand(sum + local.millisecond == time.millisecondsSince1970, or: "\(local) of \(time)")
+            }
         }
         var date: (Int64, Int64, Int64, Int64, Int64, Int64) = (0, 0, 0, 0, 0, 0)
         let (quotient, remainder) = time.millisecondsSince1970.quotientAndRemainder(dividingBy: 1000)
@@ -48,7 +50,10 @@ extension Target {
         }
         if isKnown {
             demand(date.0 == civil.year && date.1 == civil.month && date.2 == civil.day, or: "the date of \(printed)")
-            demand(date.3 == civil.hour && date.4 == civil.minute && date.5 == civil.second, or: "the hour of \(printed)")
+            demand(
+                date.3 == civil.hour && date.4 == civil.minute && date.5 == civil.second,
+                or: "the hour of \(printed)"
+            )
         }
         // Only years of four digits can be parsed.
         guard 1...9998 ~= civil.year else { return }
