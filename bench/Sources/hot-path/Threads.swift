@@ -15,7 +15,7 @@ extension HotPath {
         let resource = try MediaResource("TNT")
         let plain = try issued.verifier()
         let cached = try (0..<2).map { _ in try issued.verifier(cache: AuthenticatedTokenCache()) }
-        let gates = try (0..<2).map { _ in try cachingGate(issued, resource) }
+        let gates = try (0..<2).map { _ in try cachingGate(for: issued, resource: resource) }
         let (one, many) = ([issued.token], try issued.tokens(256))
         func isValid(_ verifier: Verifier) -> @Sendable ([UInt8]) -> Bool {
             { verifier.verify($0.span, for: resource, at: SignedToken.time).isValid }
@@ -28,11 +28,40 @@ extension HotPath {
             PlaybackRequest(.path("/live/tnt/low/seg1.ts"), token: String(decoding: token, as: UTF8.self))
         }
         let (hits, decisions) = (cached.map(isValid), gates.map(isAllowed))
-        try threads("whole verification", one, copy, 1000, options, limit: issued, [isValid(plain)])
-        try threads("cache hit of one token", one, copy, 50_000, options, hits)
-        try threads("cache hits of many tokens", many, copy, 50_000, options, hits)
-        try threads("cached decision about one token", one, request, 20_000, options, decisions)
-        try threads("cached decisions about many tokens", many, request, 20_000, options, decisions)
+        try threads(
+            "whole verification",
+            tokens: one,
+            make: copy,
+            count: 1000,
+            options: options,
+            limit: issued,
+            checks: [isValid(plain)]
+        )
+        try threads("cache hit of one token", tokens: one, make: copy, count: 50_000, options: options, checks: hits)
+        try threads(
+            "cache hits of many tokens",
+            tokens: many,
+            make: copy,
+            count: 50_000,
+            options: options,
+            checks: hits
+        )
+        try threads(
+            "cached decision about one token",
+            tokens: one,
+            make: request,
+            count: 20_000,
+            options: options,
+            checks: decisions
+        )
+        try threads(
+            "cached decisions about many tokens",
+            tokens: many,
+            make: request,
+            count: 20_000,
+            options: options,
+            checks: decisions
+        )
     }
 
     /// Measures checks on one thread and on two.
@@ -51,7 +80,7 @@ extension HotPath {
         limit: SignedToken? = nil,
         checks: [@Sendable (Subject) -> Bool]
     ) throws {
-        let table = Table("Threads, \(name): the time of one of all checks", options, usesSeveralThreads: true)
+        let table = Table("Threads, \(name): the time of one of all checks", options: options, usesSeveralThreads: true)
         let subjects = [tokens.map(make), tokens.map(make)]
         let work = { @Sendable (part: Int, n: Int, check: @Sendable (Subject) -> Bool) in
             let own = subjects[part]
@@ -64,18 +93,18 @@ extension HotPath {
         if let limit {
             // This is the speed-up of two threads that share nothing. On a virtual machine it is not always 2.
             let other = try limit.another()
-            table.measure("the bare check, 1 thread", count) { limit.check($0) }
-            table.measure("the bare check, 2 threads", count) { n in
+            table.measure("the bare check, 1 thread", count: count) { limit.check($0) }
+            table.measure("the bare check, 2 threads", count: count) { n in
                 second.start { other.check(n / 2) }
                 limit.check(n / 2)
                 second.wait()
             }
         }
         // All rows do the same work in total, so without contention two threads take half the time.
-        table.measure("1 thread", count) { work(0, $0, checks[0]) }
+        table.measure("1 thread", count: count) { work(0, $0, checks[0]) }
         let rows = checks.count > 1 ? ["2 threads", "2 threads that share nothing"] : ["2 threads"]
         for (row, other) in zip(rows, checks) {
-            table.measure(row, count) { n in
+            table.measure(row, count: count) { n in
                 second.start { work(1, n / 2, other) }
                 work(0, n / 2, checks[0])
                 second.wait()

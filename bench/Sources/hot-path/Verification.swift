@@ -18,16 +18,16 @@ extension HotPath {
         }
         let table = Table(
             "RSA-2048, \(token.count) characters of Base64, \(issued.body.count) signed bytes",
-            options
+            options: options
         )
         issued.addLimits(to: table)
-        table.measure("whole verification", 300) { n in
+        table.measure("whole verification", count: 300) { n in
             for _ in 0..<n { precondition(verifier.verify(token.span, for: resource, at: now).isValid) }
         }
-        table.measure("whole verification, raw token", 300) { n in
+        table.measure("whole verification, raw token", count: 300) { n in
             for _ in 0..<n { precondition(verifier.verify(raw.span, for: resource, at: now).isValid) }
         }
-        table.measure("cache hit", 3000) { n in
+        table.measure("cache hit", count: 3000) { n in
             for _ in 0..<n { precondition(caching.verify(token.span, for: resource, at: now).isValid) }
         }
         table.run()
@@ -54,13 +54,18 @@ extension HotPath {
             ("and its envelope", filled(0), .invalidSignatureEncoding),
             ("and its signature's characters, and the digest", filled(340), .signatureLength),
         ]
-        let table = Table("Reading a token of \(issued.token.count) characters, without its signature", options)
-        table.measure("memcpy of the token", 30_000) { n in limits_copy(issued.token, issued.token.count, Int32(n)) }
+        let table = Table(
+            "Reading a token of \(issued.token.count) characters, without its signature",
+            options: options
+        )
+        table.measure("memcpy of the token", count: 30_000) { n in
+            limits_copy(issued.token, issued.token.count, Int32(n))
+        }
         for (name, text, reason) in rows {
             let bytes = [UInt8](text.utf8)
             let found = verifier.verify(bytes.span, for: resource, at: SignedToken.time).reason
             guard found == reason else { fatalError("\(name): \(String(describing: found))") }
-            table.measure(name, 3000) { n in
+            table.measure(name, count: 3000) { n in
                 for _ in 0..<n {
                     precondition(!verifier.verify(bytes.span, for: resource, at: SignedToken.time).isValid)
                 }
@@ -73,9 +78,9 @@ extension HotPath {
         for bits in [1024, 2048, 3072, 4096] {
             let issued = try SignedToken(bits: bits)
             let (verifier, resource) = (try issued.verifier(), try MediaResource("TNT"))
-            let table = Table("RSA-\(bits)", options)
+            let table = Table("RSA-\(bits)", options: options)
             issued.addLimits(to: table, 200)
-            table.measure("whole verification", 200) { n in
+            table.measure("whole verification", count: 200) { n in
                 for _ in 0..<n {
                     precondition(verifier.verify(issued.token.span, for: resource, at: SignedToken.time).isValid)
                 }
@@ -90,25 +95,25 @@ extension HotPath {
         let (first, other, last) = (try SignedToken(), try SignedToken(requestor: "REF31"), try SignedToken())
         let others = try (0..<6).map { _ in try DevelopmentKeys(at: SignedToken.time).signerCertificate }
         let resource = try MediaResource("TNT")
-        let table = Table("Numbers of trusted keys", options)
+        let table = Table("Numbers of trusted keys", options: options)
         last.addLimits(to: table)
         for count in [1, 2, 4, 8] {
             let before = count == 1 ? [] : [first.certificate] + others.prefix(count - 2)
             let verifier = try last.verifier(behind: before)
-            table.measure("\(count) trusted, tokens of the last", 100) { n in
+            table.measure("\(count) trusted, tokens of the last", count: 100) { n in
                 for _ in 0..<n {
                     precondition(verifier.verify(last.token.span, for: resource, at: SignedToken.time).isValid)
                 }
             }
             guard count > 1 else { continue }
             let distinct = try last.verifier(behind: [other.certificate] + others.prefix(count - 2))
-            table.measure("\(count) trusted, of two requestors in turn", 100) { n in
+            table.measure("\(count) trusted, of two requestors in turn", count: 100) { n in
                 for number in 0..<n {
                     let issued = number.isMultiple(of: 2) ? other : last
                     precondition(distinct.verify(issued.token.span, for: resource, at: SignedToken.time).isValid)
                 }
             }
-            table.measure("\(count) trusted, of the first and the last in turn", 100) { n in
+            table.measure("\(count) trusted, of the first and the last in turn", count: 100) { n in
                 for number in 0..<n {
                     let issued = number.isMultiple(of: 2) ? first : last
                     precondition(verifier.verify(issued.token.span, for: resource, at: SignedToken.time).isValid)
@@ -126,13 +131,13 @@ extension HotPath {
         let small = try issued.verifier(cache: AuthenticatedTokenCache(capacity: 64))
         let large = try issued.verifier(cache: AuthenticatedTokenCache())
         let tokens = try issued.tokens(1024)
-        let table = Table("Cache of authenticated tokens, \(tokens.count) tokens in turn", options)
+        let table = Table("Cache of authenticated tokens, \(tokens.count) tokens in turn", options: options)
         issued.addLimits(to: table)
         for (name, verifier, count) in [
             ("without a cache", plain, 300), ("a miss, and another entry leaves", small, 300), ("a hit", large, 3072),
         ] {
             var next = 0
-            table.measure(name, count) { n in
+            table.measure(name, count: count) { n in
                 for _ in 0..<n {
                     let token = tokens[next]
                     precondition(verifier.verify(token.span, for: resource, at: SignedToken.time).isValid)
@@ -140,7 +145,7 @@ extension HotPath {
                 }
             }
         }
-        table.measure("a miss, with room for more", 1000) { n in
+        table.measure("a miss, with room for more", count: 1000) { n in
             guard let fresh = try? issued.verifier(cache: AuthenticatedTokenCache()) else { fatalError("no verifier") }
             for token in tokens[..<n] {
                 precondition(fresh.verify(token.span, for: resource, at: SignedToken.time).isValid)
@@ -157,12 +162,12 @@ extension HotPath {
             ("a plain resource", "TNT", "TNT"), ("Media RSS, the same bytes", fragment, fragment),
             ("Media RSS, another spelling", spelt, fragment), ("Media RSS, CDATA", cdata, fragment),
         ]
-        let table = Table("Kinds of resources in a token", options)
+        let table = Table("Kinds of resources in a token", options: options)
         try SignedToken().addLimits(to: table)
         for (name, granted, wanted) in rows {
             let issued = try SignedToken(resource: granted)
             let (verifier, resource) = (try issued.verifier(), try MediaResource(wanted))
-            table.measure(name, 200) { n in
+            table.measure(name, count: 200) { n in
                 for _ in 0..<n {
                     precondition(verifier.verify(issued.token.span, for: resource, at: SignedToken.time).isValid)
                 }
@@ -193,12 +198,12 @@ extension HotPath {
             ("expired", verifier, issued.token, late, .expired),
             ("of another requestor", verifier, Array(requestor.serialized.utf8), SignedToken.time, .requestorMismatch),
         ]
-        let table = Table("Refusals", options)
+        let table = Table("Refusals", options: options)
         issued.addLimits(to: table)
         for (name, verifier, token, time, reason) in rows {
             let found = verifier.verify(token.span, for: resource, at: time).reason
             guard found == reason else { fatalError("\(name): \(String(describing: found))") }
-            table.measure(name, 200) { n in
+            table.measure(name, count: 200) { n in
                 for _ in 0..<n { precondition(!verifier.verify(token.span, for: resource, at: time).isValid) }
             }
         }

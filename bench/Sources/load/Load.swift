@@ -73,7 +73,7 @@ struct Load: ParsableCommand {
         limits_use_last_core()
         let watched = gate.map { Watched(name: $0.name, process: $0.process) } + watch
         var report = try Report(watched, every: every, json: json)
-        let engine = try Engine(gate, audience, connections: connections, isBare: bare)
+        let engine = try Engine(to: gate, audience: audience, connections: connections, isBare: bare)
         _ = try engine.run(seconds: settling, rate: nil) { _ in }
         let capacity = try capacity ?? measuredCapacity(by: engine, seconds: measuring, into: &report)
         for phase in phase {

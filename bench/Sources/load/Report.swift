@@ -65,7 +65,13 @@ struct Report {
         if histogram.totalCount > 0 { line() }
         guard lines > 1 else { return }
         let seconds = Double(limits_now() - started) / 1e9
-        write(phase + ", whole", after: seconds, Double(whole.totalCount) / seconds, Self.figures(whole), nil)
+        write(
+            phase + ", whole",
+            after: seconds,
+            answers: Double(whole.totalCount) / seconds,
+            milliseconds: Self.figures(whole),
+            use: nil
+        )
     }
 
     private mutating func line() {
@@ -80,9 +86,9 @@ struct Report {
         write(
             phase,
             after: Double(now - started) / 1e9,
-            Double(histogram.totalCount) / seconds,
-            Self.figures(histogram),
-            (share, memory)
+            answers: Double(histogram.totalCount) / seconds,
+            milliseconds: Self.figures(histogram),
+            use: (share, memory)
         )
         histogram.reset()
         lines += 1
