@@ -129,8 +129,7 @@ extension CATRenewal {
                 attributes.append(flag)
             }
         }
-        let line = (["\(cookieName ?? Self.standardName)=\(token)"] + attributes).joined(separator: "; ")
-        return line.utf8.count <= 4096 ? line : nil
+        return SetCookie.line(cookieName ?? Self.standardName, value: token, attributes: attributes)
     }
 
     private static func isAllowed(_ attribute: String, for uri: RequestURI) -> Bool {

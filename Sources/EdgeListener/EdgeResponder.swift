@@ -43,30 +43,15 @@ package struct EdgeResponder: BodilessService {
         case .again(let known):
             output.write(known)
             return nil
-        case .first(.now(let answer)):
-            output.write(answer)
-            return nil
-        case .first(.later(let pending)): return pending.map { $0 }
-        case .first(.last(let answer)):
-            output.closing.closesConnection = true
-            output.write(answer)
-            return nil
+        case .first(let reply): return output.write(reply)
         }
     }
 
     /// A repeated answer, or a new one.
     package enum Answer {
         case again(RepeatedEdgeAnswer)
-        case first(Reply)
-    }
-
-    /// The answer to a check.
-    package enum Reply {
-        case now(EdgeAnswer)
-        /// The answer is known when the store has answered.
-        case later(Awaited<EdgeAnswer>)
-        /// The connection of an untrusted peer is closed after the answer, which frees its slot.
-        case last(EdgeAnswer)
+        /// Later if the store has to answer first; the last one for an untrusted peer, which frees its slot.
+        case first(Reply<EdgeAnswer>)
     }
 
     /// Answers a check of HAProxy's offload.
@@ -155,7 +140,7 @@ package struct EdgeResponder: BodilessService {
         isTrusted: Bool,
         in snapshot: CurrentGate.Snapshot,
         miss: EdgeAnswerCache.Miss? = nil
-    ) -> Reply {
+    ) -> Reply<EdgeAnswer> {
         let now = clock()
         let client = PlaybackRequest.Client(
             traceparent: fields.first("traceparent"),
@@ -187,7 +172,7 @@ package struct EdgeResponder: BodilessService {
         fields: HTTPFields,
         in snapshot: CurrentGate.Snapshot,
         miss: EdgeAnswerCache.Miss?
-    ) -> Reply {
+    ) -> Reply<EdgeAnswer> {
         let (gate, target) = (snapshot.gate, check.request.check.target)
         var context = EdgeCheckContext()
         let step = EdgeChecker(gate).check(

@@ -19,7 +19,7 @@ package struct SPOEResponder: SPOPService {
         self.checks = checks
     }
 
-    package func reply(to messages: consuming SPOPMessages, on connection: HTTPConnection) -> SPOPReply<SPOEAnswer> {
+    package func reply(to messages: consuming SPOPMessages, on connection: HTTPConnection) -> Reply<SPOEAnswer> {
         // Without header fields, the check has no target, and is invalid.
         let fields = SPOERequest(messages)?.fields ?? HTTPFields([:])
         switch checks.answerToOffload(fields, on: connection) {

@@ -107,7 +107,7 @@ package final class APIResponder: HTTPService {
         output.write(reply(to: request))
     }
 
-    private func reply(to request: HTTPRequest) -> HTTPReply<APIAnswer> {
+    private func reply(to request: HTTPRequest) -> Reply<APIAnswer> {
         let call = RequestContext(request, at: clock(), snapshot: live.current)
         let trace = call.trace
         do throws(APIRefusal) {
@@ -118,7 +118,7 @@ package final class APIResponder: HTTPService {
                 return .later(.task { [self] in counted(await finish(shape: shape, trace: trace, find: find)) })
             case .use(let use, let decided):
                 let shape = RefusalShape(request)
-                let pending: PendingAnswer = call.gate.awaitedAnswer(after: use) { [self] decision in
+                let pending: Awaited<APIAnswer> = call.gate.awaitedAnswer(after: use) { [self] decision in
                     counted(finish(shape: shape, trace: trace) { () throws(APIRefusal) in try decided(decision) })
                 }
                 return .later(pending)

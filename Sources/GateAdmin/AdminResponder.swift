@@ -57,7 +57,7 @@ package struct AdminResponder: HTTPService {
         output.write(reply(to: request))
     }
 
-    private func reply(to request: HTTPRequest) -> HTTPReply<APIAnswer> {
+    private func reply(to request: HTTPRequest) -> Reply<APIAnswer> {
         let path = request.path
         let method = request.head.method
         let isRead = method == .GET || method == .HEAD

@@ -3,6 +3,7 @@
 
 package import ConfigurationReading
 internal import HTTPServer
+internal import Platform
 internal import PlaybackGate
 
 extension GateConfiguration {
@@ -138,5 +139,61 @@ extension GateConfiguration.FileWatching {
     fileprivate init(_ section: ConfigurationSection) {
         interval = section.duration("interval", in: .milliseconds(100) ... .seconds(3600), default: .seconds(2))
         subject = section.choice("watch", default: Subject.files)
+    }
+}
+
+// The files that a configuration names.
+
+extension GateConfiguration {
+    /// The files that are read after the configuration, each where it is named.
+    var namedFiles: [Located<String>] {
+        trust.keys.map(\.file) + trust.anchors + catalogue.feeds.map(\.file)
+            + listenersWithTLS.flatMap { $0.tls?.files ?? [] } + (grants?.files ?? [])
+    }
+
+    /// Notes named files that cannot be read, so that they are in one list with the errors of the configuration itself.
+    func noteUnreadableFiles(_ problems: ProblemList) {
+        for file in namedFiles where !file.value.isEmpty && !problems.contains(below: file.location.key) {
+            do throws(FileFault) { _ = try file.value.bytesOfFile(limit: 64 << 20) } catch {
+                problems.add(at: file.location, message: "\(file.value): \(error.reason)")
+            }
+        }
+    }
+}
+
+extension GateConfiguration.Listener.TLS {
+    fileprivate var files: [Located<String>] { [certificate, key, clientAuthorities].compactMap(\.self) }
+}
+
+extension GateConfiguration.Grants {
+    fileprivate var files: [Located<String>] {
+        let sets = keys.compactMap { key -> Located<String>? in
+            if case .set(let file) = key.material { file } else { nil }
+        }
+        return sets + issuers.flatMap { [$0.keySet, $0.remote?.authorities].compactMap(\.self) }
+    }
+}
+
+extension GateConfiguration {
+    /// Settings that work but are unwanted in production: for `playgate check`.
+    package var advice: [String] { [openMemory].compactMap(\.self) + closedSockets }
+
+    /// An API without keys in front of a store that forgets.
+    private var openMemory: String? {
+        guard api.callers == nil, case .memory = use.store else { return nil }
+        return
+            "api.anonymous with replayStore.store memory: every process of this machine can consume tokens and fill the store, and a "
+            + "restart forgets what was consumed; in production, set api.keys (playgate keys api NAME) and replayStore.store"
+    }
+
+    /// Sockets for edges that only the gate's user can open: a connection needs the right to write.
+    private var closedSockets: [String] {
+        guard let edge else { return [] }
+        return (edge.listeners + edge.offloads + edge.grpc).compactMap { listener in
+            guard case .unix = listener.address, let mode = listener.socketMode, mode & 0o022 == 0 else { return nil }
+            return
+                "edge.socketMode \"0\(String(mode, radix: 8))\": only the gate's own user can open \(listener.address); "
+                + "for an edge of another user, set socketMode to \"0660\" and socketGroup to a group of both"
+        }
     }
 }

@@ -3,8 +3,10 @@
 
 package import ConfigurationReading
 internal import Encodings
+internal import MediaResources
 internal import MediaTokens
 package import Platform
+internal import PlaybackGate
 
 extension GateConfiguration.Trust {
     package init(_ section: ConfigurationSection) {
@@ -61,5 +63,53 @@ extension Timestamp {
             throw ParseFault("must be a time in ISO 8601 with a zone, such as 2031-01-02T10:04:05Z")
         }
         return time
+    }
+}
+
+extension GateConfiguration.Verification {
+    package init(_ section: ConfigurationSection, cacheCapacity fallback: Int) {
+        earlyLeeway = section.duration("earlyLeeway", in: .zero ... .seconds(120), default: .seconds(60))
+        lateLeeway = section.duration("lateLeeway", in: .zero ... .seconds(120), default: .zero)
+        maximumTimeToLive = section.duration(
+            "maximumTimeToLive",
+            in: .milliseconds(1) ... .seconds(86_400),
+            default: .seconds(900)
+        )
+        matchOptions = section.section("match", read: MediaResource.MatchOptions.init)
+        cacheCapacity = section.integer("cache", in: 0...1_000_000, default: fallback)
+    }
+}
+
+extension MediaResource.MatchOptions {
+    fileprivate init(_ section: ConfigurationSection) {
+        self.init()
+        channelCoversAssets = section.bool("channelCoversAssets", default: false)
+        ignoreRating = section.bool("ignoreRating", default: false)
+        schemeAliases = section.bool("schemeAliases", default: false)
+        ignoreCase = section.bool("ignoreCase", default: false)
+        collapseWhitespace = section.bool("collapseWhitespace", default: false)
+        videoNamespaceAlias = section.bool("videoNamespaceAlias", default: true)
+    }
+}
+
+extension PlaybackPolicy {
+    package init(_ section: ConfigurationSection) {
+        let requestors = section.strings("requestors")
+        let (allowed, denied) = section.section("mvpds") { ($0.strings("allow"), $0.strings("deny") ?? []) }
+        let ratings = section.texts("maximumRatings").map { Rating(scheme: $0.key, value: $0.value) }
+        for rating in ratings where !rating.isAtMost(rating) {
+            section.note(
+                at: "maximumRatings",
+                message:
+                    "\(rating.scheme) \(rating.value): unknown rating; known: urn:v-chip (TV-Y to TV-MA) and urn:mpaa (G to NC-17)"
+            )
+        }
+        self.init(
+            requestors: requestors,
+            allowedMVPDs: allowed,
+            deniedMVPDs: denied,
+            maximumRatings: ratings,
+            allowsUnrated: section.bool("allowUnrated", default: false)
+        )
     }
 }

@@ -2,6 +2,8 @@
 // Copyright the Playgate authors.
 
 public import ConfigurationReading
+internal import CoreMetrics
+internal import EdgeChecks
 package import GateConfiguration
 internal import HTTPServer
 package import KeySources
@@ -230,7 +232,7 @@ extension Logger {
 /// The task that refreshes the cache of revocations.
 private struct RevocationRefresh: Service {
     let revocationCache: RevocationCache
-    let store: any GrantStore
+    let store: any ReplayStore
     let clock: @Sendable () -> Timestamp
     let logger: Logger
 
@@ -293,5 +295,32 @@ private struct StoreConnection: Service {
             }
         }
         try await gracefulShutdown()
+    }
+}
+
+extension GateServer {
+    /// Returns the policy of the configuration as `GET /v1/policy` has it, but without revocations and without fetched
+    /// keys. No store and no connection is opened.
+    ///
+    /// - Parameters:
+    ///   - goodFor: The time for which the policy may be used, from 5 s to 30 days.
+    ///   - now: The present time.
+    package func policy(goodFor: Duration, at now: Timestamp) -> [UInt8] {
+        let environment = ServiceEnvironment(log: .standardError, clock: { now })
+        let keySets = KeySetKeeper(
+            clock: environment.clock,
+            sleep: environment.sleep,
+            fetcher: environment.keySetFetcher,
+            logger: Logger(label: "playgate") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let gate = builder.gate(
+            configuration,
+            store: MemoryReplayStore(capacity: 1, leaseCapacity: 1),
+            grants: builder.grants?.authority(keySets: keySets, metrics: NOOPMetricsHandler.instance),
+            observer: NoObserver()
+        )
+        let range = EdgeBundle.goodForRange
+        let life = min(max(goodFor, range.lowerBound), range.upperBound)
+        return EdgeBundle(of: gate, revokedBy: nil, subjectKey: nil, goodFor: life, at: now).json()
     }
 }

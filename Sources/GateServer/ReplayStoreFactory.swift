@@ -18,7 +18,7 @@ enum ReplayStoreFactory {
     static func make(
         for configuration: GateConfiguration,
         loops: any EventLoopGroup
-    ) throws(ConfigurationError) -> any GrantStore {
+    ) throws(ConfigurationError) -> any ReplayStore {
         switch configuration.use.store {
         case .memory(let capacity): return MemoryReplayStore(capacity: capacity)
         case .sqlite(let file):

@@ -24,7 +24,7 @@ internal import Telemetry
 
 /// The parts of a running service, put together: store, gate, reloader and listeners.
 struct ServiceParts {
-    let store: any GrantStore
+    let store: any ReplayStore
     let reloader: Reloader
     let keySets: KeySetKeeper
     /// The revocations in the form for grants; `nil` if there is no key for their tags.

@@ -384,3 +384,60 @@ package final class HTTPConnectionHandler: ChannelDuplexHandler {
 
     private func canRead(_ context: ChannelHandlerContext) -> Bool { context.channel.isWritable && waiting.isEmpty }
 }
+
+// Requests whose heads are read without NIO's decoder. They are treated as the parts of the same request from the decoder:
+// its head, and its end.
+
+extension HTTPConnectionHandler {
+    /// True if a request that arrives now is processed at once: none is received, pending or queued, and the client reads its
+    /// answers.
+    var isReady: Bool {
+        !isOver && !isPending && !isReceiving && !isWorking && waiting.isEmpty && context?.channel.isWritable ?? false
+    }
+
+    /// Receives a whole request without a body, while ``isReady``.
+    func receive(_ method: HTTPMethod, target: Substring, fields: HTTPFields) {
+        guard let context, let connection, let bodiless else { return }
+        isWorking = true
+        (isReceiving, isAnswered, isClientsLast) = (true, true, false)
+        if !isArriving { beginArriving() }
+        connection.slot?.noteUse()
+        prepareOutput(isHead: method == .HEAD)
+        let request = BodilessRequest(method: method, target: target, fields: fields, connection: connection)
+        finishAnswer(bodiless.respond(to: request, into: &output), isHead: method == .HEAD, in: context)
+        isWorking = false
+        accept(.end(nil), in: context)
+    }
+}
+
+// Answers that are awaited. No other request of the connection is processed meanwhile.
+
+extension HTTPConnectionHandler {
+    func wait(for answer: PendingAnswer, isHead: Bool, _ context: ChannelHandlerContext) {
+        isPending = true
+        deadline?.clear()
+        let loop = context.eventLoop
+        let executor = executor ?? EventLoopExecutor(loop)
+        self.executor = executor
+        let this = NIOLoopBound(self, eventLoop: loop)
+        let task = answer.deliver(on: loop, executor: executor) { this.value.complete($0, isHead: isHead) }
+        if service.cancelsAbandoned { abandonable = task }
+    }
+
+    private func complete(_ answer: any HTTPAnswer, isHead: Bool) {
+        isPending = false
+        abandonable = nil
+        guard let context, context.channel.isActive else { return }
+        let isBroken = isOver
+        isOver = false
+        if isBroken { isClientsLast = true }
+        prepareOutput(isHead: isHead)
+        output.write(answer)
+        if closesAfterAnswer { isOver = true }
+        if !isReceiving { unfinished = unfinished.settled(with: budget) }
+        expectNextStep()
+        receiveWaiting(context)
+        flush(context)
+        resumeReading(context)
+    }
+}

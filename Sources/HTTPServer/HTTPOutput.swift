@@ -56,12 +56,14 @@ package struct HTTPOutput {
     }
 
     /// Writes an available answer, or returns one that must be awaited.
-    package mutating func write<Answer>(_ reply: HTTPReply<Answer>) -> PendingAnswer? {
+    package mutating func write<Answer: HTTPAnswer>(_ reply: Reply<Answer>) -> PendingAnswer? {
         switch reply {
-        case .now(let answer):
+        case .now(let answer): write(answer)
+        case .later(let pending): return pending.map { $0 }
+        case .last(let answer):
+            closing.closesConnection = true
             write(answer)
-            return nil
-        case .later(let pending): return pending
         }
+        return nil
     }
 }

@@ -48,12 +48,6 @@ package struct HTTPAdmission {
 /// An answer that must be awaited.
 package typealias PendingAnswer = Awaited<any HTTPAnswer>
 
-/// An answer that is available, or one that must be awaited.
-package enum HTTPReply<Answer: HTTPAnswer> {
-    case now(Answer)
-    case later(PendingAnswer)
-}
-
 /// An HTTP/1.1 response that can be written, with its length and without `Transfer-Encoding`.
 package protocol HTTPAnswer: Sendable {
     /// The most bytes of the response, without the closing fields.

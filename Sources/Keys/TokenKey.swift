@@ -146,3 +146,143 @@ extension TokenKey: CustomStringConvertible, CustomReflectable {
     /// A `Mirror` without children, so that reflection contains no part of a secret.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
+
+extension TokenKey {
+    /// Creates a symmetric key for HS256, HS384 or HS512.
+    ///
+    /// - Parameters:
+    ///   - secret: Random bytes: at least 32, 48 or 64.
+    ///   - id: The identifier, or `nil` for none.
+    ///   - algorithm: The algorithm.
+    ///   - binding: The issuer and the format that the key is bound to.
+    ///   - validity: The time in which the key is valid, or `nil` for always.
+    /// - Throws: KeySetError with code KeySetError/Code/unusableKey.
+    public convenience init(
+        secret: [UInt8],
+        id: KeyID?,
+        algorithm: KeyAlgorithm = .hs256,
+        binding: KeyBinding,
+        validity: ClosedRange<Timestamp>? = nil
+    ) throws(KeySetError) {
+        try self.init(.secret(secret), id: id, algorithm: algorithm, binding: binding, validity: validity)
+    }
+
+    /// Reads a certificate, a public key or an unencrypted private key in PEM.
+    ///
+    /// Of several certificates, the first is used, and is valid for as long as it says at most. Chains are not checked:
+    /// the operator names the certificate.
+    ///
+    /// - Parameters:
+    ///   - text: PEM with one key, or with certificates.
+    ///   - id: The identifier, or `nil` for none.
+    ///   - algorithm: The algorithm, or `nil` for the only one of the key, or the binding's for RSA.
+    ///   - binding: The issuer and the format that the key is bound to.
+    ///   - validity: The time in which the key is valid, or `nil` for always.
+    /// - Throws: KeySetError with code KeySetError/Code/malformed or KeySetError/Code/unusableKey.
+    public convenience init(
+        pem text: [UInt8],
+        id: KeyID?,
+        algorithm: KeyAlgorithm? = nil,
+        binding: KeyBinding,
+        validity: ClosedRange<Timestamp>? = nil
+    ) throws(KeySetError) {
+        let read = try PEMKey.read(text)
+        var period = validity
+        if let own = read.validity {
+            guard validity.map({ $0.overlaps(own) }) ?? true else {
+                throw KeySetError(.unusableKey, reason: "certificate and key have no common validity period")
+            }
+            period = validity.map { own.clamped(to: $0) } ?? own
+        }
+        try self.init(read.material, id: id, algorithm: algorithm, binding: binding, validity: period)
+    }
+
+    /// Creates a key that only verifies, from the DER of a `SubjectPublicKeyInfo`.
+    ///
+    /// - Throws: ``KeySetError`` with code ``KeySetError/Code/malformed`` or ``KeySetError/Code/unusableKey``.
+    package convenience init(
+        publicKeyInfo der: [UInt8],
+        id: KeyID?,
+        algorithm: KeyAlgorithm,
+        binding: KeyBinding,
+        validity: ClosedRange<Timestamp>? = nil
+    ) throws(KeySetError) {
+        let key: PublicKey
+        do throws(KeyMaterialFault) { key = try PublicKey(subjectPublicKeyInfo: der) } catch {
+            throw KeySetError(error)
+        }
+        try self.init(.publicKey(key), id: id, algorithm: algorithm, binding: binding, validity: validity)
+    }
+
+    /// The DER of the `SubjectPublicKeyInfo`; `nil` for a symmetric key.
+    package var publicKeyInfo: [UInt8]? { publicKey?.der }
+
+    /// Returns the public key of a certificate, a public or a private key in PEM, as DER of a `SubjectPublicKeyInfo`.
+    ///
+    /// - Throws: KeySetError with code KeySetError/Code/malformed or KeySetError/Code/unusableKey.
+    package static func publicKeyInfo(pem text: [UInt8]) throws(KeySetError) -> [UInt8] {
+        let key: PublicKey?
+        switch try PEMKey.read(text).material {
+        case .publicKey(let read): key = read
+        case .privateKey(let read): key = read.publicKey
+        case .secret: key = nil
+        }
+        guard let der = key?.der else { throw KeySetError(.unusableKey, reason: "the key cannot be written") }
+        return der
+    }
+
+    /// Generates a key: 32, 48 or 64 random bytes for HMAC, a pair for ECDSA or Ed25519, 3072 bits for RSA.
+    ///
+    /// - Throws: KeySetError with code KeySetError/Code/unusableKey if OpenSSL fails.
+    public static func generate(
+        _ algorithm: KeyAlgorithm,
+        id: KeyID?,
+        binding: KeyBinding
+    ) throws(KeySetError) -> GeneratedKey {
+        if let function = algorithm.macFunction {
+            let secret: [UInt8]
+            do { secret = try RandomBytes.make(function.size) } catch {
+                throw KeySetError(.unusableKey, reason: error.text)
+            }
+            let key = try TokenKey(.secret(secret), id: id, algorithm: algorithm, binding: binding)
+            return GeneratedKey(key: key, secret: .bytes(secret))
+        }
+        let type: KeyType =
+            switch algorithm {
+            case .es384: .ellipticCurve(.p384)
+            case .es512: .ellipticCurve(.p521)
+            case .edDSA: .ed25519
+            case .ps256, .rs256: .rsa(bits: 3072)
+            default: .ellipticCurve(.p256)
+            }
+        let pair: PrivateKey
+        do { pair = try PrivateKey(generating: type) } catch { throw KeySetError(error) }
+        let pem: String
+        do { pem = try pair.pem() } catch { throw KeySetError(.unusableKey, reason: error.text) }
+        let key = try TokenKey(.privateKey(pair), id: id, algorithm: algorithm, binding: binding)
+        return GeneratedKey(key: key, secret: .pem(pem))
+    }
+}
+
+/// A key that was generated, with its secret to be stored.
+public struct GeneratedKey: Sendable {
+    /// The key, which verifies and signs.
+    public let key: TokenKey
+    /// The secret part.
+    public let secret: Secret
+
+    /// The secret part of a generated key.
+    public enum Secret: Sendable {
+        /// The bytes of a symmetric key.
+        case bytes([UInt8])
+        /// A private key in PEM (PKCS #8, unencrypted).
+        case pem(String)
+    }
+}
+
+extension GeneratedKey: CustomStringConvertible, CustomReflectable {
+    /// The identifier and the algorithm.
+    public var description: String { key.description }
+    /// A `Mirror` without children, so that reflection contains no part of the secret.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -113,7 +113,7 @@ extension Gate {
         if isStart, playbacks.hasLimits || entry.hasStreamLimit {
             return countedUse(use, for: entry, signedURI: signedURI, request: request, isConsumed: isConsumed, at: now)
         }
-        if let outcome = immediateOutcomes.outcome(of: use, isConsumed: isConsumed, at: now) {
+        if let outcome = store.immediateOutcome(of: use, isConsumed: isConsumed, at: now) {
             let subject = Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)
             return .decided(
                 decision(for: outcome, subject: subject, request: request, playbackID: request.playbackID, at: now)
@@ -141,7 +141,7 @@ extension Gate {
                 refusal(code, subject: Decision.Subject(entry: entry, token: use.token, signedURI: signedURI))
             )
         }
-        if start.slot.needsNoStore, let outcome = immediateOutcomes.outcome(of: use, isConsumed: isConsumed, at: now) {
+        if start.slot.needsNoStore, let outcome = store.immediateOutcome(of: use, isConsumed: isConsumed, at: now) {
             let subject = Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)
             return .decided(
                 decision(for: outcome, subject: subject, request: request, playbackID: start.playbackID, at: now)

@@ -29,11 +29,8 @@ extension Gate {
     /// - Returns: False if the subject is not revoked.
     /// - Throws: `ReplayStoreError` if it is unknown whether it was lifted, or the store has no list of revocations.
     package func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
-        guard let grantStore else {
-            throw ReplayStoreError(.misconfigured, reason: "the store keeps no list of revocations")
-        }
-        let answer = await ask { () -> Result<Bool, ReplayStoreError> in
-            do throws(ReplayStoreError) { return .success(try await grantStore.lift(key, at: now)) } catch {
+        let answer = await ask { [store] () -> Result<Bool, ReplayStoreError> in
+            do throws(ReplayStoreError) { return .success(try await store.lift(key, at: now)) } catch {
                 return .failure(error)
             }
         }
@@ -46,13 +43,10 @@ extension Gate {
     /// - Throws: `ReplayStoreError` if they cannot be read, or the store has no list of them.
     package func revocations(atMost limit: Int, at now: Timestamp) async throws(ReplayStoreError) -> [RevocationRecord]
     {
-        guard let grantStore else {
-            throw ReplayStoreError(.misconfigured, reason: "the store keeps no list of revocations")
-        }
         var all: [RevocationRecord] = []
         var cursor: RevocationCursor?
         while all.count < limit {
-            let changes = try await grantStore.revocations(after: cursor)
+            let changes = try await store.revocations(after: cursor)
             all += changes.records.filter { !$0.isLifted && !$0.isOver(at: now) }
             guard changes.hasMore, changes.cursor != cursor else { break }
             cursor = changes.cursor
@@ -86,5 +80,52 @@ extension Gate {
             if let limit { await withDeadline(min(limit, rules.storeDeadline), body: check) } else { await ask(check) }
         guard let answer else { throw ReplayStoreError(.deadline, reason: "the store did not answer in time") }
         try answer.get()
+    }
+}
+
+extension Gate {
+    /// An answer of the store about a pending use.
+    package struct StoreAnswer: Sendable {
+        /// The outcome; `nil` if it is unknown.
+        fileprivate let outcome: UseOutcome?
+        fileprivate let requestedAt: ContinuousClock.Instant
+    }
+
+    /// Returns the call of the store that is all that a pending use needs; `nil` if ``complete(_:)`` is required. It is
+    /// required if the store cannot call back or does not end its waits by itself. It is also required if more is
+    /// needed than the use of a media token.
+    package func storeCall(for pending: PendingUse) -> StoreCall? {
+        guard store.supportsCallbacks, pending.needsUseOnly, storeEndsWaits else { return nil }
+        return StoreCall(gate: self, pending: pending)
+    }
+
+    /// The use of a media token that a store decides about without a task.
+    package struct StoreCall: Sendable {
+        fileprivate let gate: Gate
+        fileprivate let pending: PendingUse
+
+        /// Asks the store. Call it once.
+        ///
+        /// - Parameter receive: Called once, on any thread, possibly before this function returns.
+        package func ask(_ receive: @escaping @Sendable (StoreAnswer) -> Void) {
+            guard let examined = pending.mediaToken else { preconditionFailure("a grant is used in no such call") }
+            let requestedAt = ContinuousClock.now
+            gate.store.requestOutcome(of: examined.use, isConsumed: examined.isConsumed) { outcome in
+                receive(StoreAnswer(outcome: outcome, requestedAt: requestedAt))
+            }
+        }
+
+        /// Decides by the answer of the store. Call it once.
+        package func decide(_ answer: StoreAnswer) -> Decision {
+            let subject = pending.mediaToken?.subject ?? .nothing
+            let decision = gate.decision(
+                for: answer.outcome,
+                subject: subject,
+                request: pending.request,
+                playbackID: pending.mediaToken?.start.playbackID,
+                at: pending.now
+            )
+            return gate.finish(decision, of: pending, requestedAt: answer.requestedAt)
+        }
     }
 }

@@ -36,11 +36,6 @@ public final class Gate: Sendable {
     let observer: any DecisionObserver
     /// True if there is an observer. Without one, no time is measured.
     private let isObserved: Bool
-    let immediateOutcomes: any ImmediateOutcomes
-    /// The store in its role for grants; `nil` if it has none. Limits and uses of grants then refuse.
-    let grantStore: (any GrantStore)?
-    /// The store in its role with callbacks; `nil` if it has none.
-    let callbackStore: (any CallbackReplayStore)?
     /// The playbacks of the catalogue, by the resources of their grants.
     let playbacks: PlaybackIndex
     /// Finds the entries to which the paths of a scope belong. Created on first use.
@@ -109,9 +104,6 @@ public final class Gate: Sendable {
         playbacks = grants.map { PlaybackIndex(catalogue, key: $0.subjectKey) } ?? PlaybackIndex()
         self.observer = observer
         isObserved = !(observer is NoObserver)
-        immediateOutcomes = store.immediateOutcomes
-        grantStore = store as? any GrantStore
-        callbackStore = (store as? any CallbackReplayStore).flatMap { $0.callsBack ? $0 : nil }
         keyEnds = verifier.trust.keys.compactMap { $0.validity?.upperBound }.sorted()
     }
 

@@ -15,7 +15,7 @@ internal import Platform
     /// must not evict keys (`maxmemory-policy noeviction`), because evicted uses are forgotten.
     ///
     /// Run ``run(report:)`` for as long as the store is in use.
-    public final class RedisReplayStore: GrantStore, CallbackReplayStore {
+    public final class RedisReplayStore: ReplayStore {
         public let name = "redis"
 
         private let settings: RedisSettings
@@ -101,10 +101,14 @@ internal import Platform
         }
 
         /// If keys are spread, a use needs several calls.
-        package var callsBack: Bool { primary != nil && !keys.areSpread }
+        public var supportsCallbacks: Bool { primary != nil && !keys.areSpread }
 
-        package func ask(_ use: TokenUse, isConsumed: Bool, receive: @escaping @Sendable (UseOutcome?) -> Void) {
-            guard let primary, callsBack else { return receive(nil) }
+        public func requestOutcome(
+            of use: TokenUse,
+            isConsumed: Bool,
+            receive: @escaping @Sendable (UseOutcome?) -> Void
+        ) {
+            guard let primary, supportsCallbacks else { return receive(nil) }
             primary.send(RedisUses.use(use, isRecorded: isConsumed, under: keys)) { result in
                 receive(try? RedisUses.outcome(of: result.get(), use))
             }

@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// After a restart, tokens that are still live could be consumed again. Delay playbacks for the longest life of a
 /// token, or use a persistent store.
-public final class MemoryReplayStore: LocalGrantStore {
+public final class MemoryReplayStore: ReplayStore {
     public let name = "memory"
 
     /// The minimum number of live uses that fit. All memory is allocated at once: 53 bytes a use.
@@ -64,6 +64,19 @@ public final class MemoryReplayStore: LocalGrantStore {
         ]
     }
 
+    public func immediateOutcome(of use: TokenUse, isConsumed: Bool, at now: Timestamp) -> UseOutcome? {
+        isConsumed ? recordNow(use, at: now) : examineNow(use, at: now)
+    }
+
+    public func record(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
+        recordNow(use, at: now)
+    }
+
+    public func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
+        examineNow(use, at: now)
+    }
+
+    /// Does the same as ``record(_:at:)``, without a task.
     public func recordNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome {
         if let kind = revocation(of: use.token, at: now) { return .revoked(kind) }
         return recordNow(
@@ -75,6 +88,7 @@ public final class MemoryReplayStore: LocalGrantStore {
         )
     }
 
+    /// Does the same as ``examine(_:at:)``, without a task.
     public func examineNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome {
         revocation(of: use.token, at: now).map { .revoked($0) } ?? .notRevoked
     }
@@ -100,6 +114,21 @@ public final class MemoryReplayStore: LocalGrantStore {
 
     // MARK: Grants
 
+    public func insert(
+        _ identity: SHA256Digest,
+        until expires: Timestamp,
+        at now: Timestamp
+    ) async throws(ReplayStoreError) -> GrantUseOutcome { insertNow(identity, until: expires, at: now) }
+
+    public func acquire(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome {
+        acquireNow(lease, at: now)
+    }
+
+    public func free(_ session: SessionID, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
+        freeNow(session, at: now)
+    }
+
+    /// Does the same as ``insert(_:until:at:)``, without a task.
     public func insertNow(_ identity: SHA256Digest, until expires: Timestamp, at now: Timestamp) -> GrantUseOutcome {
         let grants = grants.withLock { grants in
             if let grants { return grants }
@@ -114,10 +143,12 @@ public final class MemoryReplayStore: LocalGrantStore {
         }
     }
 
+    /// Does the same as ``acquire(_:at:)``, without a task.
     public func acquireNow(_ lease: StreamLease, at now: Timestamp) -> LeaseOutcome {
         leases.withLock { $0.acquire(lease, at: now) }
     }
 
+    /// Does the same as ``free(_:at:)``, without a task.
     public func freeNow(_ session: SessionID, at now: Timestamp) -> Bool {
         leases.withLock { $0.free(session, at: now) }
     }

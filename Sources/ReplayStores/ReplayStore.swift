@@ -2,16 +2,20 @@
 // Copyright the Playgate authors.
 
 internal import Cryptography
+public import EdgeTokens
 public import MediaTokens
 public import Platform
 
-/// A replay store: the record of consumed tokens and of revocations.
+/// A replay store: it consumes tokens and grants, and leases the slots of streams.
 ///
-/// Recording a use is atomic. A token is recorded as often as it may be consumed and no more, for any number of
-/// concurrent requests. This holds on any number of machines that share the store.
-public protocol ReplayStore: Sendable {
+/// Recording is atomic. A token is recorded as often as it may be consumed and no more, a grant once, and a viewer never
+/// has more slots than the limit. This holds for any number of concurrent requests, on any number of machines that share
+/// the store.
+public protocol ReplayStore: RevocationStore {
     /// The store's name in logs and metrics: `memory`, `sqlite`, `redis`.
     var name: String { get }
+
+    // MARK: Tokens
 
     /// Records a use, unless the token is revoked or consumed.
     ///
@@ -22,18 +26,60 @@ public protocol ReplayStore: Sendable {
     /// - Throws: ``ReplayStoreError`` if it is unknown whether the use was recorded.
     func record(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome
 
-    /// Checks a token for revocations, and records nothing: for tokens that are accepted until they expire, and for probes.
+    /// Does the same as ``record(_:at:)`` or ``RevocationStore/examine(_:at:)`` without input or output, so that a decision
+    /// stays on its thread.
     ///
-    /// - Returns: ``UseOutcome/notRevoked``, or ``UseOutcome/revoked(_:)`` with the kind of the revocation.
-    /// - Throws: ``ReplayStoreError`` if it is unknown.
-    func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome
+    /// - Parameter isConsumed: True to record the use; false to check the token for revocations only.
+    /// - Returns: The outcome; `nil`, the default, if the store requires a wait. Then nothing is recorded.
+    func immediateOutcome(of use: TokenUse, isConsumed: Bool, at now: Timestamp) -> UseOutcome?
 
-    /// Records a revocation.
+    /// True if ``requestOutcome(of:isConsumed:receive:)`` can be called; false by default. Does not change.
+    var supportsCallbacks: Bool { get }
+
+    /// Does the same as ``record(_:at:)`` or ``RevocationStore/examine(_:at:)``, and calls a closure with the outcome, so
+    /// that no task has to wait for it.
     ///
-    /// - Throws: ``ReplayStoreError`` if it is unknown whether it was recorded.
-    func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError)
+    /// - Parameters:
+    ///   - isConsumed: True to record the use; false to check the token for revocations only.
+    ///   - receive: Called once, on any thread, possibly before this function returns; with `nil` if the outcome is
+    ///     unknown.
+    func requestOutcome(of use: TokenUse, isConsumed: Bool, receive: @escaping @Sendable (UseOutcome?) -> Void)
 
-    /// Finds out whether the store can record uses.
+    // MARK: Grants
+
+    /// Records a grant that may be used once (`catreplay` 1 of CTA-5007, `jti` of RFC 9246), unless it was recorded before.
+    ///
+    /// - Parameters:
+    ///   - identity: The SHA-256 of the grant's issuer and identifier.
+    ///   - expires: The expiry of the grant: the record is stored until then.
+    ///   - now: The time of receipt.
+    /// - Throws: ``ReplayStoreError`` if it is unknown whether the grant was recorded. The caller must refuse the grant. A
+    ///   store without grants, the default, throws ``ReplayStoreError/Code/misconfigured``.
+    func insert(
+        _ identity: SHA256Digest,
+        until expires: Timestamp,
+        at now: Timestamp
+    ) async throws(ReplayStoreError) -> GrantUseOutcome
+
+    /// Acquires a slot for a session, or prolongs its own. A renewal of a grant is the same call: if the lease was lost
+    /// meanwhile, the session acquires a free slot if there is one.
+    ///
+    /// - Parameters:
+    ///   - lease: The viewer, the session, and the end of its slot. An earlier end does not shorten a slot.
+    ///   - now: The time of receipt.
+    /// - Throws: ``ReplayStoreError`` if it is unknown whether the slot was acquired. A store without leases, the default,
+    ///   throws ``ReplayStoreError/Code/misconfigured``.
+    func acquire(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome
+
+    /// Frees the slot of a session.
+    ///
+    /// - Returns: True if the session had one that had not ended.
+    /// - Throws: ``ReplayStoreError`` as ``acquire(_:at:)``.
+    func free(_ session: SessionID, at now: Timestamp) async throws(ReplayStoreError) -> Bool
+
+    // MARK: Operation
+
+    /// Finds out whether the store can record uses. A store that is always ready needs no check of its own.
     ///
     /// - Throws: ``ReplayStoreError`` if it cannot.
     func check() async throws(ReplayStoreError)
@@ -55,6 +101,36 @@ public protocol ReplayStore: Sendable {
 }
 
 extension ReplayStore {
+    public func immediateOutcome(of use: TokenUse, isConsumed: Bool, at now: Timestamp) -> UseOutcome? { nil }
+
+    public var supportsCallbacks: Bool { false }
+
+    public func requestOutcome(
+        of use: TokenUse,
+        isConsumed: Bool,
+        receive: @escaping @Sendable (UseOutcome?) -> Void
+    ) { receive(nil) }
+
+    public func insert(
+        _ identity: SHA256Digest,
+        until expires: Timestamp,
+        at now: Timestamp
+    ) async throws(ReplayStoreError) -> GrantUseOutcome { throw servesNoGrants }
+
+    public func acquire(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome {
+        throw servesNoGrants
+    }
+
+    public func free(_ session: SessionID, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
+        throw servesNoGrants
+    }
+
+    private var servesNoGrants: ReplayStoreError {
+        ReplayStoreError(.misconfigured, reason: "the store \(name) serves no grants")
+    }
+
+    public func check() async throws(ReplayStoreError) {}
+
     public var longestWait: Duration? { nil }
 
     public func limitWaits(to limit: Duration) {}
@@ -82,33 +158,6 @@ public struct StoreGauge: Hashable, Sendable {
         self.value = value
         self.isCounter = isCounter
     }
-}
-
-/// A replay store that answers without input or output, so that a decision stays on its thread.
-public protocol LocalReplayStore: ReplayStore {
-    /// Records a use, unless the token is revoked or consumed.
-    func recordNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome
-
-    /// Checks a token for revocations, and records nothing.
-    func examineNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome
-}
-
-extension LocalReplayStore {
-    public func record(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
-        recordNow(use, at: now)
-    }
-
-    public func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
-        examineNow(use, at: now)
-    }
-
-    public func check() async throws(ReplayStoreError) {}
-}
-
-/// A replay store that knows the revocations, and records nothing without waiting.
-package protocol RevocationExaminer: ReplayStore {
-    /// Returns ``UseOutcome/notRevoked`` for a token that is not revoked; `nil` if that is not known.
-    func examineIfKnown(_ use: TokenUse) -> UseOutcome?
 }
 
 /// A use of a token.
@@ -175,6 +224,17 @@ public enum UseOutcome: Hashable, Sendable {
     case full
     /// The token is not revoked; nothing is recorded.
     case notRevoked
+}
+
+/// The outcome of recording a grant that may be used once.
+@nonexhaustive
+public enum GrantUseOutcome: Hashable, Sendable {
+    /// This is the grant's first use.
+    case first
+    /// The grant was used before, or may have been: records with an expiry as late as its own are already deleted.
+    case replayed
+    /// There is no room for another grant.
+    case full
 }
 
 /// An error of a replay store.

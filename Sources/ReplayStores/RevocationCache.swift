@@ -186,7 +186,7 @@ public final class RevocationCache: Sendable {
     /// - Throws: The error of the store. Revocations that were read before it count, and the next call continues after
     ///   them.
     public func refresh(
-        from feed: any RevocationFeed,
+        from feed: any RevocationStore,
         at now: Timestamp,
         clock: @Sendable () -> ContinuousClock.Instant = { .now }
     ) async throws(ReplayStoreError) {
@@ -302,7 +302,7 @@ extension RevocationCache {
     ///   - clock: The source of the current time.
     ///   - report: A closure that is called with each first error, and with `nil` when calls succeed again.
     public func run(
-        _ feed: any RevocationFeed,
+        _ feed: any RevocationStore,
         every pause: Duration = .seconds(2),
         deadline: Duration = .seconds(2),
         clock: @escaping @Sendable () -> Timestamp = { .now() },

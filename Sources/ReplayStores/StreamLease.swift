@@ -6,27 +6,6 @@ public import EdgeTokens
 internal import MediaTokens
 public import Platform
 
-/// A store of leases, which limit the streams that a viewer plays at the same time.
-///
-/// Acquisition of a lease is atomic: a viewer never has more of them than the limit, for any number of concurrent
-/// requests. This holds on any number of machines that share the store.
-public protocol LeaseStore: Sendable {
-    /// Acquires a slot for a session, or prolongs its own. A renewal of a grant is the same call: if the lease was lost
-    /// meanwhile, the session acquires a free slot if there is one.
-    ///
-    /// - Parameters:
-    ///   - lease: The viewer, the session, and the end of its slot. An earlier end does not shorten a slot.
-    ///   - now: The time of receipt.
-    /// - Throws: ``ReplayStoreError`` if it is unknown whether the slot was acquired.
-    func acquire(_ lease: StreamLease, at now: Timestamp) async throws(ReplayStoreError) -> LeaseOutcome
-
-    /// Frees the slot of a session.
-    ///
-    /// - Returns: True if the session had one that had not ended.
-    /// - Throws: ``ReplayStoreError`` if it is unknown whether the slot was freed.
-    func free(_ session: SessionID, at now: Timestamp) async throws(ReplayStoreError) -> Bool
-}
-
 /// The key under which the streams of a viewer are counted together. It reveals neither the MVPD nor the viewer.
 public struct LeaseKey: Hashable, Sendable {
     /// The SHA-256 of the requestor, and of the tags of the MVPD and the viewer's session GUID.

@@ -9,21 +9,13 @@ package protocol SPOPService: Sendable {
     associatedtype Answer: SPOPAnswer
 
     /// Answers the messages of a notification, on the event loop of its connection.
-    func reply(to messages: consuming SPOPMessages, on connection: HTTPConnection) -> SPOPReply<Answer>
+    func reply(to messages: consuming SPOPMessages, on connection: HTTPConnection) -> Reply<Answer>
 }
 
 /// An answer to a notification.
 package protocol SPOPAnswer: Sendable {
     /// Sets the variables that carry the answer.
     func write(into actions: inout SPOPActions)
-}
-
-/// An answer that is available, or one that must be awaited.
-package enum SPOPReply<Answer: SPOPAnswer>: Sendable {
-    case now(Answer)
-    case later(Awaited<Answer>)
-    /// The answer is the last of its connection.
-    case last(Answer)
 }
 
 /// The end of a connection by a DISCONNECT frame.

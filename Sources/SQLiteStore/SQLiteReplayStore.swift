@@ -15,7 +15,7 @@ internal import Platform
     /// syncs a second can therefore record thousands of playback starts. Several processes of one machine may share the
     /// file, which only its owner can read. It must not be on a network file system. If it is moved, replaced or
     /// deleted, every use is refused.
-    public final class SQLiteReplayStore: GrantStore {
+    public final class SQLiteReplayStore: ReplayStore {
         public let name = "sqlite"
 
         private let database: DatabaseQueue

@@ -54,9 +54,7 @@ public struct URISigningRenewal: Hashable, Sendable {
         at now: Timestamp
     ) -> String? {
         guard let path = cookiePath(for: uri) else { return nil }
-        let age = max(0, (expires.millisecondsSince1970 - now.millisecondsSince1970) / 1000)
-        let line = "\(attribute.name)=\(token); Path=\(path); Max-Age=\(age); Secure; HttpOnly; SameSite=None"
-        return line.utf8.count <= 4096 ? line : nil
+        return SetCookie.line(attribute.name, value: token, path: path, age: SetCookie.age(until: expires, at: now))
     }
 
     /// Returns the location of a redirect with a renewed token: the target without packages, and the new one in its query.

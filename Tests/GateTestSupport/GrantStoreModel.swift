@@ -156,8 +156,8 @@ extension GrantStoreModel {
     package mutating func walk(
         _ history: GrantStoreHistory,
         steps: Int,
-        handles: [any GrantStore],
-        open: (() throws -> any GrantStore)? = nil
+        handles: [any ReplayStore],
+        open: (() throws -> any ReplayStore)? = nil
     ) async throws -> String? {
         var history = history
         var handles = handles
@@ -182,7 +182,7 @@ extension GrantStoreModel {
 
     private mutating func run(
         _ step: GrantStoreHistory.Step,
-        on store: any GrantStore,
+        on store: any ReplayStore,
         cache revocationCache: RevocationCache,
         history: GrantStoreHistory
     ) async -> String? {

@@ -130,18 +130,25 @@ import Testing
 
 // MARK: The store of the article
 
-final class LedgerStore: LocalReplayStore {
+final class LedgerStore: ReplayStore {
     let name = "ledger"
     private let capacity: Int
     private let ledger = Mutex(Ledger())
 
     init(capacity: Int) { self.capacity = capacity }
 
-    func recordNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome {
+    func immediateOutcome(of use: TokenUse, isConsumed: Bool, at now: Timestamp) -> UseOutcome? {
+        ledger.withLock { ledger in
+            if isConsumed { return ledger.record(use, at: now, capacity: capacity) }
+            return ledger.revocation(of: use.token, at: now).map { .revoked($0) } ?? .notRevoked
+        }
+    }
+
+    func record(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
         ledger.withLock { $0.record(use, at: now, capacity: capacity) }
     }
 
-    func examineNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome {
+    func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome {
         ledger.withLock { $0.revocation(of: use.token, at: now) }.map { .revoked($0) } ?? .notRevoked
     }
 

@@ -12,17 +12,17 @@ import Testing
 
 @Suite struct `A store that calls back` {
     /// A store with one outcome, which it tells by both ways, and notes by which.
-    private final class FixedStore: CallbackReplayStore {
+    private final class FixedStore: ReplayStore {
         let name = "fixed"
         let longestWait: Duration?
-        let callsBack: Bool
+        let supportsCallbacks: Bool
         private let outcome: UseOutcome?
         let calls = Mutex<[String]>([])
 
-        init(_ outcome: UseOutcome?, longestWait: Duration? = .milliseconds(250), callsBack: Bool = true) {
+        init(_ outcome: UseOutcome?, longestWait: Duration? = .milliseconds(250), supportsCallbacks: Bool = true) {
             self.outcome = outcome
             self.longestWait = longestWait
-            self.callsBack = callsBack
+            self.supportsCallbacks = supportsCallbacks
         }
 
         private func known(_ call: String) throws(ReplayStoreError) -> UseOutcome {
@@ -35,7 +35,7 @@ import Testing
 
         func examine(_: TokenUse, at _: Timestamp) async throws(ReplayStoreError) -> UseOutcome { try known("examine") }
 
-        func ask(_: TokenUse, isConsumed: Bool, receive: @escaping @Sendable (UseOutcome?) -> Void) {
+        func requestOutcome(of _: TokenUse, isConsumed: Bool, receive: @escaping @Sendable (UseOutcome?) -> Void) {
             receive(try? known(isConsumed ? "ask to record" : "ask to examine"))
         }
 
@@ -109,10 +109,10 @@ import Testing
     func `is called so only if it ends its waits by itself`(
         _: String,
         longestWait: Duration?,
-        callsBack: Bool,
+        supportsCallbacks: Bool,
         hasCall: Bool
     ) throws {
-        let gate = try Self.gate(with: FixedStore(.recorded, longestWait: longestWait, callsBack: callsBack))
+        let gate = try Self.gate(with: FixedStore(.recorded, longestWait: longestWait, supportsCallbacks: supportsCallbacks))
         #expect((gate.storeCall(for: try Self.pending(gate)) != nil) == hasCall)
     }
 

@@ -193,15 +193,26 @@ private final class Progress: Sendable {
     let written = Atomic<Int>(0)
 }
 
+/// A store of revocations that are only read.
+private protocol ReadOnlyFeed: RevocationStore {}
+
+extension ReadOnlyFeed {
+    func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome { .notRevoked }
+
+    func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
+        throw ReplayStoreError(.unavailable, reason: "read-only")
+    }
+}
+
 /// A feed that cannot be read.
-private struct BrokenFeed: RevocationFeed {
+private struct BrokenFeed: ReadOnlyFeed {
     func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges {
         throw ReplayStoreError(.unavailable, reason: "broken")
     }
 }
 
 /// A feed that fails three times.
-private final class UnsteadyFeed: RevocationFeed {
+private final class UnsteadyFeed: ReadOnlyFeed {
     private let calls = Atomic<Int>(0)
 
     func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges {
@@ -211,7 +222,7 @@ private final class UnsteadyFeed: RevocationFeed {
 }
 
 /// A feed with a record of a time at which kinds were not kept.
-private struct OldFeed: RevocationFeed {
+private struct OldFeed: ReadOnlyFeed {
     let now: Timestamp
 
     func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges {

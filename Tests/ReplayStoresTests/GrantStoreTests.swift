@@ -12,7 +12,7 @@ import Testing
 
 extension StoreKind {
     /// Runs `body` with two handles on one store, as two gates that share it.
-    func withGrantStores(_ body: (any GrantStore, any GrantStore) async throws -> Void) async throws {
+    func withGrantStores(_ body: (any ReplayStore, any ReplayStore) async throws -> Void) async throws {
         switch self {
         case .memory:
             let store = MemoryReplayStore(capacity: 20_000)

@@ -19,7 +19,7 @@ import RequestTargets
 struct StreamHistory {
     private let gates: [Gate]
     private let profiles: [GrantProfile]
-    private let store: any GrantStore
+    private let store: any ReplayStore
     private var random: SplitMix64
     private var now: Timestamp
     private var playbacks: [Playback] = []
@@ -45,7 +45,7 @@ struct StreamHistory {
     /// Creates a history.
     ///
     /// - Parameter store: The store.
-    init(_ store: any GrantStore, seed: UInt64) throws {
+    init(_ store: any ReplayStore, seed: UInt64) throws {
         self.store = store
         random = SplitMix64(seed: seed)
         now = GateSample.time

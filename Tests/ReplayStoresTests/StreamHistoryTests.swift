@@ -14,7 +14,7 @@ import Testing
 @Suite struct `A limit of playbacks` {
     private static let steps = ProcessInfo.processInfo.environment["PLAYGATE_STEPS"].flatMap { Int($0) }
 
-    private func walk(on store: any GrantStore, seed: UInt64, steps: Int) async throws {
+    private func walk(on store: any ReplayStore, seed: UInt64, steps: Int) async throws {
         var history = try StreamHistory(store, seed: seed)
         let fault = try await history.walk(steps: Self.steps ?? steps)
         #expect(fault == nil, "seed \(seed): \(history.answers)")

@@ -134,7 +134,7 @@ final class EchoService: SPOPService {
     /// The number of notifications so far.
     var count: Int { notifications.load(ordering: .relaxed) }
 
-    func reply(to messages: consuming SPOPMessages, on connection: HTTPConnection) -> SPOPReply<Echo> {
+    func reply(to messages: consuming SPOPMessages, on connection: HTTPConnection) -> Reply<Echo> {
         notifications.add(1, ordering: .relaxed)
         let name = Self.firstName(messages) ?? "none"
         switch name {

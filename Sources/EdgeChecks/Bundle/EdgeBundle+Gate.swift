@@ -135,7 +135,7 @@ extension EdgeBundle.Grants {
 }
 
 /// The store of a process that has none: it knows the revocations of its policy, and records nothing.
-final class PolicyStore: ReplayStore, RevocationExaminer {
+final class PolicyStore: ReplayStore {
     let name = "policy"
     private let subjectKey: SubjectKey?
     private let revocationCache: RevocationCache
@@ -148,8 +148,8 @@ final class PolicyStore: ReplayStore, RevocationExaminer {
     /// Adds revocations.
     func add(_ tags: [RevokedTag]) { revocationCache.add(tags) }
 
-    func examineIfKnown(_ use: TokenUse) -> UseOutcome? {
-        guard let subjectKey else { return nil }
+    func immediateOutcome(of use: TokenUse, isConsumed: Bool, at now: Timestamp) -> UseOutcome? {
+        guard !isConsumed, let subjectKey else { return nil }
         guard revocationCache.count > 0 else { return .notRevoked }
         for (_, key) in Revocation.keys(of: use.token) {
             // The service decides about a revocation that may be over for media tokens.

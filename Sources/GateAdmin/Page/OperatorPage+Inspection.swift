@@ -36,7 +36,7 @@ extension OperatorPage {
         return .page("Inspect", content: content, caller: visit.caller.name, at: "/ui/inspect")
     }
 
-    func inspect(_ visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
+    func inspect(_ visit: Visit) throws(APIRefusal) -> Reply<APIAnswer> {
         let form = try visit.parameters.get()
         // A token in raw form has its plus signs encoded by the browser; line ends come from the text field.
         var token = try form.required("token").filter { !$0.isNewline }
@@ -48,11 +48,17 @@ extension OperatorPage {
         }
         let host = form.optional("host")
         let text = token
-        let pending = PendingAnswer.task {
-            let result = await mediaToken(text, for: Self.target(target), host: host.isEmpty ? nil : host, in: visit)
-            return inspectionForm(visit, form: form, result: result)
-        }
-        return .later(pending)
+        return .later(
+            .task {
+                let result = await mediaToken(
+                    text,
+                    for: Self.target(target),
+                    host: host.isEmpty ? nil : host,
+                    in: visit
+                )
+                return inspectionForm(visit, form: form, result: result)
+            }
+        )
     }
 
     // MARK: Media tokens

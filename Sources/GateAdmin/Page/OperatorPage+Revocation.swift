@@ -22,7 +22,7 @@ extension OperatorPage {
         ("fingerprint", "Token: its SHA-256, as Inspect shows it"), ("mvpd", "MVPD: all viewers of a provider"),
     ]
 
-    func revocationForm(_ visit: Visit) -> HTTPReply<APIAnswer> {
+    func revocationForm(_ visit: Visit) -> Reply<APIAnswer> {
         guard visit.mayRevoke else {
             return .now(
                 .page(
@@ -82,7 +82,7 @@ extension OperatorPage {
     }
 
     /// Lifts the revocation with the id of a form.
-    package func lift(_ visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
+    package func lift(_ visit: Visit) throws(APIRefusal) -> Reply<APIAnswer> {
         guard visit.mayRevoke else { throw APIRefusal(.scopeMissing, details: "the scope revoke is required") }
         let id = try visit.parameters.get().required("id")
         guard let key = SHA256Digest(hexadecimal: id) else {
@@ -115,7 +115,7 @@ extension OperatorPage {
         )
     }
 
-    package func revoke(_ visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
+    package func revoke(_ visit: Visit) throws(APIRefusal) -> Reply<APIAnswer> {
         guard visit.mayRevoke else { throw APIRefusal(.scopeMissing, details: "the scope revoke is required") }
         let form = try visit.parameters.get()
         let (subject, id) = (try form.required("subject"), try form.required("id"))

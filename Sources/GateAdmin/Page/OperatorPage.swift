@@ -99,7 +99,7 @@ package struct OperatorPage: Sendable {
 
     // MARK: Requests
 
-    package func reply(to request: HTTPRequest) -> HTTPReply<APIAnswer> {
+    package func reply(to request: HTTPRequest) -> Reply<APIAnswer> {
         let isRead = request.head.method == .GET || request.head.method == .HEAD
         switch request.path {
         case "/ui/page.css" where isRead:
@@ -130,7 +130,7 @@ package struct OperatorPage: Sendable {
         } catch { return .now(Self.fault(error)) }
     }
 
-    private func look(at path: Substring, in visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
+    private func look(at path: Substring, in visit: Visit) throws(APIRefusal) -> Reply<APIAnswer> {
         switch path {
         case "/ui": .later(.task { await livePage(visit) })
         case "/ui/state": .later(.task { await liveState(visit) })
@@ -141,7 +141,7 @@ package struct OperatorPage: Sendable {
         }
     }
 
-    private func act(on request: HTTPRequest, in visit: Visit) throws(APIRefusal) -> HTTPReply<APIAnswer> {
+    private func act(on request: HTTPRequest, in visit: Visit) throws(APIRefusal) -> Reply<APIAnswer> {
         guard request.head.method == .POST else { throw APIRefusal(.methodNotAllowed, allow: "GET, HEAD, POST") }
         switch request.path {
         case "/ui/sign-out": return .now(signOut(request))
@@ -219,9 +219,11 @@ package struct OperatorPage: Sendable {
     }
 
     private func cookie(_ value: String, life: Duration) -> String {
+        let attributes = ["HttpOnly", "SameSite=Strict"] + (isSecure ? ["Secure"] : [])
         let age = life.milliseconds / 1000
-        return
-            "\(Self.cookie)=\(value); Path=/ui; Max-Age=\(age); HttpOnly; SameSite=Strict\(isSecure ? "; Secure" : "")"
+        let line = SetCookie.line(Self.cookie, value: value, path: "/ui", age: age, attributes: attributes)
+        guard let line else { preconditionFailure("the name of a session is short") }
+        return line
     }
 }
 

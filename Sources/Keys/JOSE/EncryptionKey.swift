@@ -180,3 +180,77 @@ public struct JWE: Sendable {
         return nil
     }
 }
+
+extension EncryptionKey {
+    /// Reads the keys for encryption of a JWK Set (RFC 7517 §5) in a file of the operator's own: symmetric ones with `alg`
+    /// `dir`, `A128KW`, `A256KW`, or `A128GCM` or `A256GCM` for direct use. Other keys are left out.
+    ///
+    /// - Throws: ``KeySetError``: ``KeySetError/Code/noUsableKey`` if none is left.
+    public static func read(jwkSet bytes: [UInt8]) throws(KeySetError) -> [EncryptionKey] {
+        guard bytes.count <= KeySetReading.maximumSize else {
+            throw KeySetError(.tooLarge, reason: "the key set has more than \(KeySetReading.maximumSize) bytes")
+        }
+        let limits = JSONLimits(depth: 6, members: 64, elements: 256)
+        let json: JSON
+        do throws(JSONFault) { json = try JSONReader.read(bytes.span, limits: limits) } catch {
+            throw KeySetError(.malformed, reason: "the key set is not strict JSON")
+        }
+        guard let entries = json["keys"]?.values else {
+            throw KeySetError(.malformed, reason: "the key set has no list \"keys\"")
+        }
+        let keys = entries.compactMap(key)
+        guard !keys.isEmpty else { throw KeySetError(.noUsableKey, reason: "the set has no key for encryption") }
+        guard keys.count <= KeySetReading.maximumKeys else {
+            throw KeySetError(
+                .tooManyKeys,
+                reason: "the set has more than \(KeySetReading.maximumKeys) keys for encryption"
+            )
+        }
+        return keys
+    }
+
+    private static func key(_ entry: JSON) -> EncryptionKey? {
+        guard entry["kty"]?.text == "oct", entry["use"] == nil || entry["use"]?.text == "enc",
+            let name = entry["alg"]?.text, let secret = entry["k"]?.text.flatMap({ Base64.decodeURLSafe($0) })
+        else { return nil }
+        var id: KeyID?
+        if let member = entry["kid"] {
+            guard let known = member.text.flatMap({ KeyID($0) }) else { return nil }
+            id = known
+        }
+        if let encryption = Encryption(rawValue: name) {
+            return try? EncryptionKey(secret: secret, id: id, algorithm: .direct, encryption: encryption)
+        }
+        guard let algorithm = Algorithm(rawValue: name) else { return nil }
+        return try? EncryptionKey(secret: secret, id: id, algorithm: algorithm)
+    }
+}
+
+extension EncryptionKey {
+    /// An algorithm of a key with the size that it needs, as configurations name it. The raw value is a name of RFC 7518.
+    public enum Use: String, Hashable, Sendable, CaseIterable {
+        /// AES key wrap (`alg`) with a key of 16 bytes.
+        case a128kw = "A128KW"
+        /// AES key wrap (`alg`) with a key of 32 bytes.
+        case a256kw = "A256KW"
+        /// Direct encryption (`dir`) by AES-GCM (`enc`) with a key of 16 bytes.
+        case a128gcm = "A128GCM"
+        /// Direct encryption (`dir`) by AES-GCM (`enc`) with a key of 32 bytes.
+        case a256gcm = "A256GCM"
+
+        /// The size of the key, in bytes.
+        public var size: Int { self == .a128kw || self == .a128gcm ? 16 : 32 }
+    }
+
+    /// Creates a key for one use.
+    ///
+    /// - Throws: ``KeySetError`` with code ``KeySetError/Code/unusableKey`` if the secret has not the size of the use.
+    public convenience init(secret: [UInt8], id: KeyID?, use: Use) throws(KeySetError) {
+        switch use {
+        case .a128kw: try self.init(secret: secret, id: id, algorithm: .a128kw)
+        case .a256kw: try self.init(secret: secret, id: id, algorithm: .a256kw)
+        case .a128gcm: try self.init(secret: secret, id: id, algorithm: .direct, encryption: .a128gcm)
+        case .a256gcm: try self.init(secret: secret, id: id, algorithm: .direct, encryption: .a256gcm)
+        }
+    }
+}

@@ -206,8 +206,8 @@ extension Gate {
 
     /// Inserts an identifier that may be used once. Returns true if the store has recorded the first use.
     func insert(_ use: GrantObligations.Use, at now: Timestamp) async -> Bool {
-        let answer = await ask { [grantStore] () -> GrantUseOutcome? in
-            try? await grantStore?.insert(use.key, until: use.until, at: now)
+        let answer = await ask { [store] () -> GrantUseOutcome? in
+            try? await store.insert(use.key, until: use.until, at: now)
         }
         return answer == .first
     }

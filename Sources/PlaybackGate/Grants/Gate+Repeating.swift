@@ -23,7 +23,7 @@ extension Gate {
         guard case .allow(let allowance) = decision else { return false }
         if allowance.reason == .withinTTL, let token = allowance.subject.token {
             let use = TokenUse(token, maximumUses: rules.maximumUses)
-            return immediateOutcomes.outcome(of: use, isConsumed: false, at: now) == .notRevoked
+            return store.immediateOutcome(of: use, isConsumed: false, at: now) == .notRevoked
         }
         guard let revocationCache = grants?.revocationCache else { return false }
         return revocationCache.revision == revision && revocationCache.isRecent(at: instant)

@@ -133,8 +133,8 @@ extension Gate {
         case .refused(let code): return .refused(code)
         case .slot(let slot, let time): (lease, trust) = (slot, time)
         }
-        let answer = await ask { [grantStore] () -> LeaseOutcome? in
-            try? await grantStore?.acquire(lease, at: now)
+        let answer = await ask { [store] () -> LeaseOutcome? in
+            try? await store.acquire(lease, at: now)
         }
         switch answer ?? nil {
         case .taken, .renewed:
@@ -159,8 +159,8 @@ extension Gate {
     /// Frees the slot of a session. Returns true if it had one; `nil` if the store did not answer.
     func freeSlot(of session: SessionID, at now: Timestamp) async -> Bool? {
         slots.remove(session)
-        let answer = await ask { [grantStore] in
-            try? await grantStore?.free(session, at: now)
+        let answer = await ask { [store] in
+            try? await store.free(session, at: now)
         }
         return answer ?? nil
     }

@@ -94,13 +94,16 @@ public struct IssuedGrant: Hashable, Sendable {
     ///
     /// - Parameter now: The time of the answer, for `Max-Age`.
     public func setCookies(at now: Timestamp) -> [String] {
-        let age = max(0, (expires.millisecondsSince1970 - now.millisecondsSince1970) / 1000)
-        let lines = cookies.map { cookie in
-            var line = "\(cookie.name)=\(cookie.value); Path=\(cookie.path); Max-Age=\(age)"
-            for attribute in cookie.attributes { line += "; \(attribute)" }
-            return line
+        let age = SetCookie.age(until: expires, at: now)
+        var lines: [String] = []
+        for cookie in cookies {
+            let (name, value, path) = (cookie.name, cookie.value, cookie.path)
+            guard
+                let line = SetCookie.line(name, value: value, path: path, age: age, attributes: cookie.attributes)
+            else { return [] }
+            lines.append(line)
         }
-        return lines.allSatisfy { $0.utf8.count <= 4096 } ? lines : []
+        return lines
     }
 
     /// The query parameters that carry the grant, such as `cat=TOKEN`; `nil` if the format has none.

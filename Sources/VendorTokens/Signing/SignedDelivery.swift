@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Encodings
 public import Platform
 
 /// The result of signing: one token in every carrier that the format has for it.
@@ -51,9 +52,8 @@ public struct SignedDelivery: Hashable, Sendable {
             at now: Timestamp,
             attributes: [String] = ["Secure", "HttpOnly", "SameSite=None"]
         ) -> String? {
-            let age = max(0, (expires.millisecondsSince1970 - now.millisecondsSince1970) / 1000)
-            let line = (["\(name)=\(value)", "Path=\(path)", "Max-Age=\(age)"] + attributes).joined(separator: "; ")
-            return line.utf8.count <= 4096 ? line : nil
+            let age = SetCookie.age(until: expires, at: now)
+            return SetCookie.line(name, value: value, path: path, age: age, attributes: attributes)
         }
     }
 

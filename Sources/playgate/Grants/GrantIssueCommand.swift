@@ -179,7 +179,7 @@ extension GrantCommand {
             var renewal = CATRenewal(delivery, life: Int(seconds), deadline: Int(deadline))
             // With only a header, no cookie is needed.
             if delivery != .header {
-                renewal.cookieAttributes = ["Path=\(restrictions.scope ?? "/")", "Secure", "HttpOnly", "SameSite=None"]
+                renewal.cookieAttributes = ["Path=\(restrictions.scope ?? "/")"] + SetCookie.anySite
             }
             return renewal
         }

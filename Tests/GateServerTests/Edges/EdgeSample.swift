@@ -391,7 +391,7 @@ struct EdgeSample {
         return same.status == 0 || same.status == answer.status ? same : nil
     }
 
-    private func reply(to request: SameRequest, by dialect: EdgeDialect) async -> EdgeResponder.Reply? {
+    private func reply(to request: SameRequest, by dialect: EdgeDialect) async -> Reply<EdgeAnswer>? {
         guard let check = check(of: request, by: dialect) else { return nil }
         return responder.reply(
             to: check.method,

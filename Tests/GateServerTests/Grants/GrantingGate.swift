@@ -72,7 +72,7 @@ final class GrantingGate: Sendable {
     private struct Notified: SPOPService {
         let heads: Heads
 
-        func reply(to messages: consuming SPOPMessages, on connection: HTTPConnection) -> SPOPReply<SPOEAnswer> {
+        func reply(to messages: consuming SPOPMessages, on connection: HTTPConnection) -> Reply<SPOEAnswer> {
             let request = SPOERequest(messages)
             let fields = request?.fields ?? HTTPFields([:])
             let headers = HTTPHeaders(fields.indices.map { (String(fields.name($0)), String(fields.value($0))) })

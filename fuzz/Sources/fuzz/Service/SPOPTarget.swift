@@ -101,7 +101,7 @@ private final class Offload {
 private final class RepeatingService: SPOPService, @unchecked Sendable {  // On one thread.
     private(set) var requests = 0
 
-    func reply(to messages: consuming SPOPMessages, on connection: HTTPConnection) -> SPOPReply<Repetition> {
+    func reply(to messages: consuming SPOPMessages, on connection: HTTPConnection) -> Reply<Repetition> {
         requests += 1
         let count = messages.count
         var (all, found) = (copy messages, 0)

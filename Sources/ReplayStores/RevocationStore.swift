@@ -6,13 +6,51 @@ public import EdgeTokens
 internal import MediaTokens
 public import Platform
 
-/// A store that lists its revocations in the order in which they were recorded, so that each gate can cache them.
-public protocol RevocationFeed: Sendable {
+/// A store of revocations. It lists them in the order in which they were recorded, so that each gate can cache them.
+public protocol RevocationStore: Sendable {
+    /// Checks a token for revocations, and records nothing: for tokens that are accepted until they expire, and for probes.
+    ///
+    /// - Returns: ``UseOutcome/notRevoked``, or ``UseOutcome/revoked(_:)`` with the kind of the revocation.
+    /// - Throws: ``ReplayStoreError`` if it is unknown.
+    func examine(_ use: TokenUse, at now: Timestamp) async throws(ReplayStoreError) -> UseOutcome
+
+    /// Records a revocation.
+    ///
+    /// - Throws: ``ReplayStoreError`` if it is unknown whether it was recorded.
+    func revoke(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError)
+
+    /// Lifts the revocation of a subject, for media tokens and for grants. Caches are informed by a record that is
+    /// ``RevocationRecord/isLifted``.
+    ///
+    /// - Parameters:
+    ///   - key: The subject's key in stores: ``RevocationRecord/key``.
+    ///   - now: The time of receipt.
+    /// - Returns: False if the subject is not revoked.
+    /// - Throws: ``ReplayStoreError`` if it is unknown whether it was lifted. A store without a list, the default, throws
+    ///   ``ReplayStoreError/Code/misconfigured``.
+    func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool
+
     /// Returns the revocations that were recorded after `cursor`, the oldest first. Returns all of them if `cursor` is
     /// `nil`, or if it is of a store that has lost records since.
     ///
-    /// - Throws: ``ReplayStoreError`` if they cannot be read.
+    /// - Throws: ``ReplayStoreError`` if they cannot be read. A store without a list, the default, throws
+    ///   ``ReplayStoreError/Code/misconfigured``.
     func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges
+}
+
+extension RevocationStore {
+    public func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
+        throw .noListOfRevocations
+    }
+
+    public func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges {
+        throw .noListOfRevocations
+    }
+}
+
+extension ReplayStoreError {
+    fileprivate static let noListOfRevocations =
+        ReplayStoreError(.misconfigured, reason: "the store keeps no list of revocations")
 }
 
 /// A position in the list of a store's revocations. Its meaning is known only to the store that created it.

@@ -3,6 +3,14 @@
 
 package import NIOCore
 
+/// An answer that is available, or one that must be awaited.
+package enum Reply<Answer: Sendable>: Sendable {
+    case now(Answer)
+    case later(Awaited<Answer>)
+    /// The answer is the last of its connection, which is then closed.
+    case last(Answer)
+}
+
 /// An answer that is not known yet.
 package enum Awaited<Answer: Sendable>: Sendable {
     /// The answer of a task.
