@@ -3,10 +3,10 @@
 
 // Checks a media token or a grant by the C interface, COUNT times, for bench/instructions to count.
 // Usage: embedded PART COUNT POLICY-FILE TOKEN-FILE. PART is embedded-cached, embedded-kept, which asks for how long the answer is
-// good, or embedded-memo with the table of answers in front; with -grant after embedded, the token is shown as a grant.
+// good, or embedded-answer-cache with the table of answers in front; with -grant after embedded, the token is shown as a grant.
 
 #include <playgate.h>
-#include <playgate_memo.h>
+#include <playgate_answer_cache.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,16 +23,16 @@ static char *read_file(const char *path, size_t *length) {
     return bytes;
 }
 
-static int check(playgate_engine *engine, playgate_memo *memo, const playgate_request *request) {
+static int check(playgate_engine *engine, playgate_answer_cache *cache, const playgate_request *request) {
     playgate_answer answer;
     memset(&answer, 0, sizeof answer);
     answer.size = sizeof answer;
     answer.buffer = buffer;
     answer.capacity = sizeof buffer;
-    if (memo != NULL && playgate_memo_find(memo, 0, playgate_engine_generation(engine), request, &answer))
+    if (cache != NULL && playgate_answer_cache_find(cache, 0, playgate_engine_generation(engine), request, &answer))
         return answer.outcome == PLAYGATE_ALLOW;
     int32_t result = playgate_check(engine, NULL, request, &answer);
-    if (result == PLAYGATE_OK && memo != NULL) playgate_memo_keep(memo, 0, request, &answer);
+    if (result == PLAYGATE_OK && cache != NULL) playgate_answer_cache_keep(cache, 0, request, &answer);
     if (answer.outcome != PLAYGATE_ALLOW) fprintf(stderr, "embedded: %s\n", playgate_code_name(answer.code));
     return answer.outcome == PLAYGATE_ALLOW;
 }
@@ -69,9 +69,9 @@ int main(int count, char **arguments) {
         request.tokens = &token;
         request.token_count = 1;
     }
-    playgate_memo *memo = strstr(arguments[1], "-memo") != NULL ? playgate_memo_create(64, 0, NULL) : NULL;
-    if (memo == NULL && strstr(arguments[1], "-kept") == NULL) request.flags = PLAYGATE_REQUEST_NOT_KEPT;
+    playgate_answer_cache *cache = strstr(arguments[1], "-answer-cache") != NULL ? playgate_answer_cache_create(64, 0, NULL) : NULL;
+    if (cache == NULL && strstr(arguments[1], "-kept") == NULL) request.flags = PLAYGATE_REQUEST_NOT_KEPT;
     for (long round = atol(arguments[2]); round > 0; round--)
-        if (!check(engine, memo, &request)) return 1;
+        if (!check(engine, cache, &request)) return 1;
     return 0;
 }

@@ -10,15 +10,15 @@ internal import PlaybackGate
 
 /// See `playgate.h`.
 @c @implementation
-public func playgate_place_create(
-    _ rules: UnsafePointer<playgate_place_rules>?,
+public func playgate_location_create(
+    _ rules: UnsafePointer<playgate_location_rules>?,
     _ location: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<playgate_error>?
 ) -> Int32 {
     unsafe clear(error)
     guard let location = unsafe location else { return Result.argument }
     unsafe location.pointee = nil
-    guard let rules = unsafe rules, unsafe rules.pointee.size >= UInt32(PLAYGATE_PLACE_RULES_SIZE_1) else {
+    guard let rules = unsafe rules, unsafe rules.pointee.size >= UInt32(PLAYGATE_LOCATION_RULES_SIZE_1) else {
         return Result.argument
     }
     do throws(EdgeBundleError) {
@@ -31,7 +31,7 @@ public func playgate_place_create(
 }
 
 extension EdgeLocation {
-    fileprivate convenience init(_ rules: playgate_place_rules) throws(EdgeBundleError) {
+    fileprivate convenience init(_ rules: playgate_location_rules) throws(EdgeBundleError) {
         guard
             unsafe !rules.media.isBroken && !rules.resource.isBroken && !rules.requestor.isBroken
                 && !rules.profile.isBroken
@@ -69,7 +69,7 @@ extension Catalogue.Entry.Use {
 
 /// See `playgate.h`.
 @c @implementation
-public func playgate_place_release(_ location: OpaquePointer?) {
+public func playgate_location_release(_ location: OpaquePointer?) {
     unsafe Handle.release(location, as: EdgeLocation.self)
 }
 
@@ -166,7 +166,7 @@ public func playgate_engine_confirm(_ engine: OpaquePointer?, _ now: Int64) -> I
 
 /// See `playgate.h`.
 @c @implementation
-public func playgate_engine_has_place(
+public func playgate_engine_has_location(
     _ engine: OpaquePointer?,
     _ location: OpaquePointer?,
     _ error: UnsafeMutablePointer<playgate_error>?

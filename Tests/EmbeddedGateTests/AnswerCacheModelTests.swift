@@ -42,8 +42,8 @@ import Testing
     func `say the same`(seed: UInt64) throws {
         let sample = try EmbeddedSample()
         let engine = try EngineUnderTest(sample.document(goodFor: .seconds(3600)).json())
-        let cache = try #require(playgate_memo_create(64, 0, nil))
-        defer { playgate_memo_free(cache) }
+        let cache = try #require(playgate_answer_cache_create(64, 0, nil))
+        defer { playgate_answer_cache_free(cache) }
         var requests = PlayerRequests(seed: seed, folder: "/live/tnt/")
         let (grants, tokens) = (try Self.grants(sample), try Self.tokens())
         var found = 0

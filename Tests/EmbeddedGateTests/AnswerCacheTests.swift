@@ -9,21 +9,21 @@ import Testing
 @testable import EmbeddedGate
 @testable import PlaybackGate
 
-@Suite("The memo of answers")
+@Suite("The answer cache")
 struct AnswerCacheTests {
     /// A cache, and the requests of the tests, each with the answer that is stored under it.
     private final class Sample {
         let cache: OpaquePointer
         let memory = SliceMemory()
-        let counters = UnsafeMutablePointer<playgate_memo_counters>.allocate(capacity: 1)
+        let counters = UnsafeMutablePointer<playgate_answer_cache_counters>.allocate(capacity: 1)
 
         init(entries: Int = 64, size: Int = 0) throws {
-            counters.initialize(to: playgate_memo_counters())
-            cache = try #require(playgate_memo_create(entries, size, counters))
+            counters.initialize(to: playgate_answer_cache_counters())
+            cache = try #require(playgate_answer_cache_create(entries, size, counters))
         }
 
         deinit {
-            playgate_memo_free(cache)
+            playgate_answer_cache_free(cache)
             counters.deallocate()
         }
 
@@ -56,7 +56,7 @@ struct AnswerCacheTests {
             answer.session = memory.slice("0123456789abcdef0123456789abcdef")
             change(&answer)
             var request = request
-            playgate_memo_keep(cache, 0, &request, &answer)
+            playgate_answer_cache_keep(cache, 0, &request, &answer)
         }
 
         func finds(_ request: playgate_request, generation: UInt64 = 1, location: UInt64 = 0) -> Bool {
@@ -65,7 +65,7 @@ struct AnswerCacheTests {
                 var answer = playgate_answer()
                 answer.size = UInt32(MemoryLayout<playgate_answer>.size)
                 (answer.buffer, answer.capacity) = (buffer.baseAddress, buffer.count)
-                guard playgate_memo_find(cache, location, generation, &request, &answer) == 1 else { return false }
+                guard playgate_answer_cache_find(cache, location, generation, &request, &answer) == 1 else { return false }
                 #expect(answer.outcome == PLAYGATE_ALLOW)
                 #expect(answer.session.string == "0123456789abcdef0123456789abcdef")
                 #expect(answer.trace.length == 32)
@@ -120,7 +120,7 @@ struct AnswerCacheTests {
         let sample = try Sample(entries: 16_384, size: 512)
         let requests = (0..<10_000).map { sample.request("/live/tnt/1.ts", grant: "viewer \($0)") }
         for request in requests { sample.store(request, scope: Int(PLAYGATE_SCOPE_FOLDER)) }
-        // In sets that depend on the hash alone, one viewer of twenty would have no place.
+        // In sets that depend on the hash alone, one viewer of twenty would find no room.
         #expect(requests.count { sample.finds($0) } >= 9990)
     }
 
@@ -144,7 +144,7 @@ struct AnswerCacheTests {
         #expect(sample.counters.pointee.rejected == 1)
     }
 
-    @Test("A full memo keeps what is asked for, and forgets the rest")
+    @Test("A full cache keeps what is asked for, and forgets the rest")
     func bounds() throws {
         let sample = try Sample(entries: 64)
         let first = sample.request("/live/tnt/1.ts", grant: "first")

@@ -204,14 +204,14 @@ struct EmbeddedCheckTests {
         let sample = try EmbeddedSample()
         let engine = try EngineUnderTest(sample.document().json())
         let memory = SliceMemory()
-        var rules = playgate_place_rules()
-        rules.size = UInt32(MemoryLayout<playgate_place_rules>.size)
+        var rules = playgate_location_rules()
+        rules.size = UInt32(MemoryLayout<playgate_location_rules>.size)
         rules.resource = memory.slice("TNT")
         rules.requestor = memory.slice("REF30")
         rules.use = Int32(PLAYGATE_USE_WITHIN_TTL)
         var location: OpaquePointer?
-        try #require(playgate_place_create(&rules, &location, nil) == PLAYGATE_OK)
-        defer { playgate_place_release(location) }
+        try #require(playgate_location_create(&rules, &location, nil) == PLAYGATE_OK)
+        defer { playgate_location_release(location) }
         let token = try GateSample.token()
         #expect(engine.check(Request(target: "/x/1.ts", tokens: [token], location: location)).code == "within_ttl")
         #expect(engine.check(Request(target: "/x/1.ts", tokens: [token])).code == "unknown_media")
@@ -219,7 +219,7 @@ struct EmbeddedCheckTests {
             engine.check(Request(target: "/x/../1;.ts", tokens: [token], location: location)).code == "invalid_path"
         )
         rules.requestor = playgate_slice()
-        #expect(playgate_place_create(&rules, &location, nil) == PLAYGATE_E_ARGUMENT)
+        #expect(playgate_location_create(&rules, &location, nil) == PLAYGATE_E_ARGUMENT)
     }
 }
 

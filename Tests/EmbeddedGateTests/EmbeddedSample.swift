@@ -225,11 +225,11 @@ final class EngineUnderTest {
             answer.size = UInt32(MemoryLayout<playgate_answer>.size)
             (answer.buffer, answer.capacity) = (buffer.baseAddress, buffer.count)
             let generation = playgate_engine_generation(engine)
-            if let cache, playgate_memo_find(cache, 0, generation, &raw, &answer) == 1 {
+            if let cache, playgate_answer_cache_find(cache, 0, generation, &raw, &answer) == 1 {
                 return (Answer(result: Int32(PLAYGATE_OK), answer: answer), true)
             }
             let result = playgate_check(engine, request.location, &raw, &answer)
-            if let cache { playgate_memo_keep(cache, 0, &raw, &answer) }
+            if let cache { playgate_answer_cache_keep(cache, 0, &raw, &answer) }
             return (Answer(result: result, answer: answer), false)
         }
     }

@@ -47,7 +47,7 @@ struct HostileCallerTests {
     @Test("Handles may be null")
     func nullHandles() {
         playgate_policy_release(nil)
-        playgate_place_release(nil)
+        playgate_location_release(nil)
         playgate_engine_release(nil)
         #expect(playgate_policy_retain(nil) == nil)
         #expect(playgate_engine_retain(nil) == nil)
@@ -56,7 +56,7 @@ struct HostileCallerTests {
         #expect(playgate_engine_fresh_until(nil) == 0)
         #expect(playgate_policy_open(nil, 0, 0, nil, nil) == PLAYGATE_E_ARGUMENT)
         #expect(playgate_engine_create(nil, nil, nil) == PLAYGATE_E_ARGUMENT)
-        #expect(playgate_place_create(nil, nil, nil) == PLAYGATE_E_ARGUMENT)
+        #expect(playgate_location_create(nil, nil, nil) == PLAYGATE_E_ARGUMENT)
         #expect(playgate_code_name(0) == nil)
         #expect(playgate_code_name(.min) == nil)
         #expect(playgate_code_number(playgate_slice(bytes: nil, length: 9)) == 0)

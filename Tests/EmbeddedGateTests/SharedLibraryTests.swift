@@ -26,7 +26,7 @@ struct SharedLibraryTests {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    private static let headers = ["", "_ask", "_follow", "_memo", "_question", "_signed", "_target"].map {
+    private static let headers = ["", "_answer_cache", "_ask", "_follow", "_signed", "_subrequest", "_target"].map {
         "playgate\($0).h"
     }
 

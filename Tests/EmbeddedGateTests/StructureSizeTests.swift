@@ -68,36 +68,36 @@ import Testing
     }
 
     @Test func `a cache looks up a request, and stores its answer`() throws {
-        let cache = playgate_memo_create(64, 0, nil)
-        defer { playgate_memo_free(cache) }
+        let cache = playgate_answer_cache_create(64, 0, nil)
+        defer { playgate_answer_cache_free(cache) }
         try withGuarded(request, size: Int(PLAYGATE_REQUEST_SIZE_1)) { request in
             try withGuarded(playgate_answer(), size: Int(PLAYGATE_ANSWER_SIZE_1)) { answer in
-                #expect(playgate_memo_find(cache, 0, 1, request, answer) == 0)
-                playgate_memo_keep(cache, 0, request, answer)
+                #expect(playgate_answer_cache_find(cache, 0, 1, request, answer) == 0)
+                playgate_answer_cache_keep(cache, 0, request, answer)
             }
         }
     }
 
     @Test func `a request to the service is written, and an answer is read`() throws {
         try withGuarded(request, size: Int(PLAYGATE_REQUEST_SIZE_1)) { request in
-            try withGuarded(playgate_question(), size: Int(PLAYGATE_QUESTION_SIZE_1)) { call in
-                #expect(playgate_question_make(Int32(PLAYGATE_FORWARD), request, call) == PLAYGATE_OK)
+            try withGuarded(playgate_subrequest(), size: Int(PLAYGATE_SUBREQUEST_SIZE_1)) { call in
+                #expect(playgate_subrequest_make(Int32(PLAYGATE_FORWARD), request, call) == PLAYGATE_OK)
                 #expect(call.pointee.field_count == 3)
             }
         }
         try withGuarded(playgate_answer(), size: Int(PLAYGATE_ANSWER_SIZE_1)) { answer in
             let none: playgate_header_values = { _, _, _, _ in 0 }
-            #expect(playgate_question_answer(200, none, nil, answer) == PLAYGATE_E_INTERNAL)
+            #expect(playgate_subrequest_read(200, none, nil, answer) == PLAYGATE_E_INTERNAL)
             #expect(answer.pointee.outcome == PLAYGATE_REFUSE && answer.pointee.status == 503)
         }
     }
 
     @Test func `a location has rules, and a target is cut by rules`() throws {
         var location: OpaquePointer?
-        try withGuarded(playgate_place_rules(), size: Int(PLAYGATE_PLACE_RULES_SIZE_1)) { rules in
-            #expect(playgate_place_create(rules, &location, nil) == PLAYGATE_OK)
+        try withGuarded(playgate_location_rules(), size: Int(PLAYGATE_LOCATION_RULES_SIZE_1)) { rules in
+            #expect(playgate_location_create(rules, &location, nil) == PLAYGATE_OK)
         }
-        playgate_place_release(location)
+        playgate_location_release(location)
         try withGuarded(playgate_target_rules(), size: Int(PLAYGATE_TARGET_RULES_SIZE_1)) { rules in
             try withGuarded(playgate_cut(), size: Int(PLAYGATE_CUT_SIZE_1)) { cut in
                 #expect(playgate_target_cut(rules, memory.slice("/a?b=c"), nil, 0, cut) == PLAYGATE_OK)
@@ -128,13 +128,13 @@ import Testing
     }
 
     @Test func `smaller ones are refused`() throws {
-        var (request, answer, call) = (self.request, playgate_answer(), playgate_question())
+        var (request, answer, call) = (self.request, playgate_answer(), playgate_subrequest())
         request.size = UInt32(PLAYGATE_REQUEST_SIZE_1) - 1
         answer.size = UInt32(PLAYGATE_ANSWER_SIZE_1)
-        call.size = UInt32(PLAYGATE_QUESTION_SIZE_1)
+        call.size = UInt32(PLAYGATE_SUBREQUEST_SIZE_1)
         let engine = try EngineUnderTest(try EmbeddedSample().document().json())
         #expect(playgate_check(engine.engine, nil, &request, &answer) == PLAYGATE_E_ARGUMENT)
-        #expect(playgate_question_make(Int32(PLAYGATE_RESOLVED), &request, &call) == PLAYGATE_E_ARGUMENT)
+        #expect(playgate_subrequest_make(Int32(PLAYGATE_RESOLVED), &request, &call) == PLAYGATE_E_ARGUMENT)
         answer.size -= 1
         #expect(playgate_check(engine.engine, nil, &request, &answer) == PLAYGATE_E_ARGUMENT)
     }

@@ -51,7 +51,7 @@ int32_t playgate_asker_create(const char *path, uint32_t timeout, uint32_t conne
 
 void playgate_asker_free(playgate_asker *asker) {
     if (asker == NULL) return;
-    for (uint32_t place = 0; place < asker->count; place++) close(asker->idle[place]);
+    for (uint32_t at = 0; at < asker->count; at++) close(asker->idle[at]);
     if (asker->forks == fork_number()) pthread_mutex_destroy(&asker->lock);
     free(asker->path);
     free(asker);
@@ -90,15 +90,15 @@ static void add(text *text, playgate_slice piece) {
     text->length += piece.length;
 }
 
-static void write_request(text *text, const playgate_question *question) {
+static void write_request(text *text, const playgate_subrequest *subrequest) {
     add(text, slice_of("GET "));
-    add(text, question->path);
-    add(text, question->target);
+    add(text, subrequest->path);
+    add(text, subrequest->target);
     add(text, slice_of(" HTTP/1.1\r\nHost: gate\r\n"));
-    for (uint32_t place = 0; place < question->field_count; place++) {
-        add(text, question->fields[place].name);
+    for (uint32_t at = 0; at < subrequest->field_count; at++) {
+        add(text, subrequest->fields[at].name);
         add(text, slice_of(": "));
-        add(text, question->fields[place].value);
+        add(text, subrequest->fields[at].value);
         add(text, slice_of("\r\n"));
     }
     add(text, slice_of("\r\n"));
@@ -132,20 +132,20 @@ static int ask(playgate_asker *asker, const text *request, http_response *respon
     return 0;
 }
 
-int32_t playgate_ask_question(playgate_asker *asker, const playgate_question *question, playgate_answer *answer) {
+int32_t playgate_ask_subrequest(playgate_asker *asker, const playgate_subrequest *subrequest, playgate_answer *answer) {
     if (answer == NULL || answer->size < PLAYGATE_ANSWER_SIZE_1) return PLAYGATE_E_ARGUMENT;
     refuse_for_failure(answer);
-    if (asker == NULL || question == NULL || question->size < PLAYGATE_QUESTION_SIZE_1 || question->field_count > PLAYGATE_QUESTION_FIELDS)
+    if (asker == NULL || subrequest == NULL || subrequest->size < PLAYGATE_SUBREQUEST_SIZE_1 || subrequest->field_count > PLAYGATE_SUBREQUEST_FIELDS)
         return PLAYGATE_E_ARGUMENT;
     // A connection that two processes use gives one the answers of the other.
     if (asker->forks != fork_number()) return PLAYGATE_E_FORK;
     text written = {.bytes = malloc(most_request)};
     http_response response = {0};
     if (written.bytes == NULL) return PLAYGATE_E_INTERNAL;
-    write_request(&written, question);
+    write_request(&written, subrequest);
     int32_t result = written.failed ? PLAYGATE_E_ARGUMENT : PLAYGATE_E_INTERNAL;
     if (!written.failed && ask(asker, &written, &response) == 0)
-        result = playgate_question_answer(response.status, http_values, &response, answer);
+        result = playgate_subrequest_read(response.status, http_values, &response, answer);
     memory_wipe(written.bytes, written.length);
     free(written.bytes);
     http_forget(&response);
@@ -153,11 +153,11 @@ int32_t playgate_ask_question(playgate_asker *asker, const playgate_question *qu
 }
 
 int32_t playgate_ask(playgate_asker *asker, const playgate_request *request, playgate_answer *answer) {
-    playgate_question question = {.size = sizeof question};
+    playgate_subrequest subrequest = {.size = sizeof subrequest};
     if (answer == NULL || answer->size < PLAYGATE_ANSWER_SIZE_1) return PLAYGATE_E_ARGUMENT;
     refuse_for_failure(answer);
     if (asker == NULL || request == NULL || request->size < PLAYGATE_REQUEST_SIZE_1) return PLAYGATE_E_ARGUMENT;
     int32_t dialect = request->flags & PLAYGATE_REQUEST_AS_IS ? PLAYGATE_FORWARD : PLAYGATE_RESOLVED;
-    int32_t result = playgate_question_make(dialect, request, &question);
-    return result == PLAYGATE_OK ? playgate_ask_question(asker, &question, answer) : result;
+    int32_t result = playgate_subrequest_make(dialect, request, &subrequest);
+    return result == PLAYGATE_OK ? playgate_ask_subrequest(asker, &subrequest, answer) : result;
 }

@@ -122,9 +122,9 @@ static int is_whole(http_response *response, size_t limit) {
         if (end == NULL) return response->length > most_head ? -1 : 0;
         response->head = (size_t)(end - response->bytes) + 4;
         if (response->head < 16 || memcmp(response->bytes, "HTTP/1.1 ", 9) != 0) return -1;
-        for (size_t place = 9; place < 12; place++) {
-            if (response->bytes[place] < '0' || response->bytes[place] > '9') return -1;
-            response->status = 10 * response->status + (response->bytes[place] - '0');
+        for (size_t at = 9; at < 12; at++) {
+            if (response->bytes[at] < '0' || response->bytes[at] > '9') return -1;
+            response->status = 10 * response->status + (response->bytes[at] - '0');
         }
     }
     int64_t length = body_length(response);

@@ -18,7 +18,7 @@ static inline void refuse_without_code(playgate_answer *answer) {
     answer->capacity = capacity;
 }
 
-/// Makes an answer a refusal by a code of the library, or a question to the service.
+/// Makes an answer a refusal by a code of the library, or a sub-request to the service.
 static inline void refuse(playgate_answer *answer, int32_t outcome, const char *code, int32_t status) {
     refuse_without_code(answer);
     answer->outcome = outcome;

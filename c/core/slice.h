@@ -44,9 +44,9 @@ static inline playgate_slice slice_trimmed(playgate_slice text) {
 static inline int64_t slice_number(playgate_slice text, int64_t most) {
     int64_t number = 0;
     if (text.length == 0 || text.length > 18) return -1;
-    for (size_t place = 0; place < text.length; place++) {
-        if (text.bytes[place] < '0' || text.bytes[place] > '9') return -1;
-        number = 10 * number + (text.bytes[place] - '0');
+    for (size_t at = 0; at < text.length; at++) {
+        if (text.bytes[at] < '0' || text.bytes[at] > '9') return -1;
+        number = 10 * number + (text.bytes[at] - '0');
     }
     return number <= most ? number : -1;
 }

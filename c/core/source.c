@@ -179,7 +179,7 @@ static int read_key(playgate_source *source, const char *path) {
     size_t length = (size_t)facts.st_size;
     while (length > 0 && (unsigned char)bytes[length - 1] <= ' ') length--;
     int is_key = length > 0 && length <= source_key_limit;
-    for (size_t place = 0; place < length; place++) is_key = is_key && bytes[place] > ' ' && bytes[place] <= '~';
+    for (size_t at = 0; at < length; at++) is_key = is_key && bytes[at] > ' ' && bytes[at] <= '~';
     if (is_key) memcpy(source->key, bytes, length);
     memory_wipe(bytes, (size_t)facts.st_size);
     free(bytes);

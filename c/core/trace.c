@@ -6,14 +6,14 @@
 #include <string.h>
 
 static void write_digits(char *digits, uint64_t number) {
-    for (int place = 0; place < 16; place++) digits[place] = "0123456789abcdef"[number >> (60 - 4 * place) & 15];
+    for (int at = 0; at < 16; at++) digits[at] = "0123456789abcdef"[number >> (60 - 4 * at) & 15];
 }
 
 // Without a branch for each, so that a compiler compares several digits at once.
 static int are_digits(const char *text, size_t count, int *is_zero) {
     unsigned char others = 0, digits = 0;
-    for (size_t place = 0; place < count; place++) {
-        unsigned char digit = (unsigned char)text[place];
+    for (size_t at = 0; at < count; at++) {
+        unsigned char digit = (unsigned char)text[at];
         others |= (unsigned char)(((unsigned char)(digit - '0') > 9) & ((unsigned char)(digit - 'a') > 5));
         digits |= digit ^ '0';
     }

@@ -8,8 +8,8 @@
 
 /// Overwrites memory that had a key or token in it. A compiler may not leave this out, as it may with memset().
 static inline void memory_wipe(void *bytes, size_t length) {
-    volatile unsigned char *place = bytes;
-    while (length-- > 0) *place++ = 0;
+    volatile unsigned char *byte = bytes;
+    while (length-- > 0) *byte++ = 0;
 }
 
 #endif

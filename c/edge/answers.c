@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// A memo of the library is used by one thread at a time. One for each thread would take much memory and know little. So there is one
+/// A cache of the library is used by one thread at a time. One for each thread would take much memory and know little. So there is one
 /// table, in parts with a lock each: a request finds its part by its last token or grant and its folder, and holds the lock for a
 /// look-up, less than a microsecond. Not for a check.
 enum { most_parts = 16 };
 
 typedef struct {
     pthread_mutex_t lock;
-    playgate_memo *memo;
+    playgate_answer_cache *cache;
 } __attribute__((aligned(64))) answers_part;
 
 struct edge_answers {
@@ -25,22 +25,22 @@ struct edge_answers {
     answers_part parts[most_parts];
 };
 
-edge_answers *edge_answers_create(size_t entries, size_t entry_size, int has_threads, playgate_memo_counters *counters) {
+edge_answers *edge_answers_create(size_t entries, size_t entry_size, int has_threads, playgate_answer_cache_counters *counters) {
     edge_answers *answers = NULL;
     if (posix_memalign((void **)&answers, 64, sizeof(*answers)) != 0) return NULL;
     memset(answers, 0, sizeof(*answers));
     answers->has_threads = has_threads;
-    // The library's memos have at least 64 entries.
+    // The library's caches have at least 64 entries.
     size_t count = entries / edge_least_answers < most_parts ? entries / edge_least_answers : most_parts;
     if (!has_threads || count == 0) count = 1;
-    for (size_t place = 0; place < count; place++) {
-        playgate_memo *part = playgate_memo_create(entries / count, entry_size, counters);
-        if (part == NULL || pthread_mutex_init(&answers->parts[place].lock, NULL) != 0) {
-            playgate_memo_free(part);
+    for (size_t at = 0; at < count; at++) {
+        playgate_answer_cache *part = playgate_answer_cache_create(entries / count, entry_size, counters);
+        if (part == NULL || pthread_mutex_init(&answers->parts[at].lock, NULL) != 0) {
+            playgate_answer_cache_free(part);
             edge_answers_free(answers);
             return NULL;
         }
-        answers->parts[place].memo = part;
+        answers->parts[at].cache = part;
         answers->count++;
     }
     return answers;
@@ -48,9 +48,9 @@ edge_answers *edge_answers_create(size_t entries, size_t entry_size, int has_thr
 
 void edge_answers_free(edge_answers *answers) {
     if (answers == NULL) return;
-    for (size_t place = 0; place < answers->count; place++) {
-        playgate_memo_free(answers->parts[place].memo);
-        pthread_mutex_destroy(&answers->parts[place].lock);
+    for (size_t at = 0; at < answers->count; at++) {
+        playgate_answer_cache_free(answers->parts[at].cache);
+        pthread_mutex_destroy(&answers->parts[at].lock);
     }
     free(answers);
 }
@@ -58,7 +58,7 @@ void edge_answers_free(edge_answers *answers) {
 /// The end of a token is a part of its signature, and spreads as well as all of it.
 static uint32_t mixed(uint32_t sum, playgate_slice text) {
     size_t start = text.length > 16 ? text.length - 16 : 0;
-    for (size_t place = start; place < text.length; place++) sum = (sum ^ (unsigned char)text.bytes[place]) * 16777619;
+    for (size_t at = start; at < text.length; at++) sum = (sum ^ (unsigned char)text.bytes[at]) * 16777619;
     return sum;
 }
 
@@ -81,17 +81,17 @@ static void unlock_part(edge_answers *answers, answers_part *part) {
     if (answers->has_threads) pthread_mutex_unlock(&part->lock);
 }
 
-int edge_answers_find(edge_answers *answers, uint64_t place, uint64_t generation, const playgate_request *request, playgate_answer *answer) {
+int edge_answers_find(edge_answers *answers, uint64_t location, uint64_t generation, const playgate_request *request, playgate_answer *answer) {
     answers_part *part = lock_part(answers, request);
-    int is_found = playgate_memo_find(part->memo, place, generation, request, answer);
+    int is_found = playgate_answer_cache_find(part->cache, location, generation, request, answer);
     unlock_part(answers, part);
     return is_found;
 }
 
-void edge_answers_keep(edge_answers *answers, uint64_t place, const playgate_request *request, const playgate_answer *answer) {
+void edge_answers_keep(edge_answers *answers, uint64_t location, const playgate_request *request, const playgate_answer *answer) {
     // Most answers that may not be kept need no lock.
     if (answer->good_until == 0 || answer->scope == PLAYGATE_SCOPE_NONE) return;
     answers_part *part = lock_part(answers, request);
-    playgate_memo_keep(part->memo, place, request, answer);
+    playgate_answer_cache_keep(part->cache, location, request, answer);
     unlock_part(answers, part);
 }

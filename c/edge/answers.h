@@ -4,9 +4,9 @@
 #ifndef PLAYGATE_EDGE_ANSWERS_H
 #define PLAYGATE_EDGE_ANSWERS_H
 
-#include <playgate_memo.h>
+#include <playgate_answer_cache.h>
 
-/// The answers that all threads of a process remember: playgate_memo.h for more than one thread.
+/// The answers that all threads of a process remember: playgate_answer_cache.h for more than one thread.
 
 #pragma GCC visibility push(hidden)
 
@@ -20,11 +20,11 @@ typedef struct edge_answers edge_answers;
 ///
 /// has_threads: 0 if one thread alone uses it.
 /// counters: The counts; null for none. They must live as long.
-edge_answers *edge_answers_create(size_t entries, size_t entry_size, int has_threads, playgate_memo_counters *counters);
+edge_answers *edge_answers_create(size_t entries, size_t entry_size, int has_threads, playgate_answer_cache_counters *counters);
 void edge_answers_free(edge_answers *answers);
-/// The functions of playgate_memo.h, from any thread.
-int edge_answers_find(edge_answers *answers, uint64_t place, uint64_t generation, const playgate_request *request, playgate_answer *answer);
-void edge_answers_keep(edge_answers *answers, uint64_t place, const playgate_request *request, const playgate_answer *answer);
+/// The functions of playgate_answer_cache.h, from any thread.
+int edge_answers_find(edge_answers *answers, uint64_t location, uint64_t generation, const playgate_request *request, playgate_answer *answer);
+void edge_answers_keep(edge_answers *answers, uint64_t location, const playgate_request *request, const playgate_answer *answer);
 
 #pragma GCC visibility pop
 

@@ -13,14 +13,14 @@
 // MARK: Rules
 
 static void add_token_field(edge_rule *rule, playgate_slice name) {
-    for (size_t place = 0; place < rule->token_field_count; place++)
-        if (slice_is_name(rule->token_fields[place], name)) return;
+    for (size_t at = 0; at < rule->token_field_count; at++)
+        if (slice_is_name(rule->token_fields[at], name)) return;
     rule->token_fields[rule->token_field_count++] = name;
 }
 
-static void add_token_fields(edge_rule *rule, const edge_places *places) {
-    for (size_t place = 0; place < places->count; place++)
-        if (places->items[place].kind == EDGE_HEADER) add_token_field(rule, places->items[place].name);
+static void add_token_fields(edge_rule *rule, const edge_token_sources *sources) {
+    for (size_t at = 0; at < sources->count; at++)
+        if (sources->items[at].kind == EDGE_HEADER) add_token_field(rule, sources->items[at].name);
 }
 
 const char *edge_rule_make(edge_rule *rule, uint64_t number, playgate_error *error) {
@@ -29,28 +29,28 @@ const char *edge_rule_make(edge_rule *rule, uint64_t number, playgate_error *err
     rule->token_field_count = 0;
     add_token_fields(rule, &rule->settings.tokens);
     add_token_fields(rule, &rule->settings.grants);
-    if (rule->place != NULL || !edge_settings_has_place(&rule->settings)) return NULL;
+    if (rule->location != NULL || !edge_settings_has_location(&rule->settings)) return NULL;
     rule->settings.demands.size = sizeof(rule->settings.demands);
-    if (playgate_place_create(&rule->settings.demands, &rule->place, error) != PLAYGATE_OK) return error->message;
-    rule->place_number = number;
+    if (playgate_location_create(&rule->settings.demands, &rule->location, error) != PLAYGATE_OK) return error->message;
+    rule->location_number = number;
     return NULL;
 }
 
 int edge_rule_check(const edge_rule *rule, playgate_error *error) {
     const playgate_engine *engine = edge_policy_engine(rule->policy);
-    if (engine == NULL || rule->place == NULL) return 0;
-    return playgate_engine_has_place(engine, rule->place, error) == PLAYGATE_OK ? 0 : -1;
+    if (engine == NULL || rule->location == NULL) return 0;
+    return playgate_engine_has_location(engine, rule->location, error) == PLAYGATE_OK ? 0 : -1;
 }
 
 void edge_rule_free(edge_rule *rule) {
-    playgate_place_release(rule->place);
-    rule->place = NULL;
+    playgate_location_release(rule->location);
+    rule->location = NULL;
 }
 
-static int are_same(const edge_places *one, const edge_places *other) {
+static int are_same(const edge_token_sources *one, const edge_token_sources *other) {
     if (one->count != other->count) return 0;
-    for (size_t place = 0; place < one->count; place++) {
-        const edge_place *first = &one->items[place], *second = &other->items[place];
+    for (size_t at = 0; at < one->count; at++) {
+        const edge_token_source *first = &one->items[at], *second = &other->items[at];
         if (first->kind != second->kind || !slice_is(first->name, second->name) || !slice_is(first->scheme, second->scheme)) return 0;
     }
     return 1;
@@ -58,7 +58,7 @@ static int are_same(const edge_places *one, const edge_places *other) {
 
 int edge_rule_is_same(const edge_rule *one, const edge_rule *other) {
     return one == other
-        || (one->policy == other->policy && one->place == other->place && are_same(&one->settings.tokens, &other->settings.tokens)
+        || (one->policy == other->policy && one->location == other->location && are_same(&one->settings.tokens, &other->settings.tokens)
             && are_same(&one->settings.grants, &other->settings.grants));
 }
 
@@ -73,8 +73,8 @@ int edge_is_own_name(playgate_slice name) {
     static const char own[] = "x-playgate";
     if (name.length < sizeof(own) - 1) return 0;
     // Some origins read every character but letters and digits as `_`.
-    for (size_t place = 0; place < sizeof(own) - 1; place++)
-        if (own[place] == '-' ? isalnum((unsigned char)name.bytes[place]) : (name.bytes[place] | 0x20) != own[place]) return 0;
+    for (size_t at = 0; at < sizeof(own) - 1; at++)
+        if (own[at] == '-' ? isalnum((unsigned char)name.bytes[at]) : (name.bytes[at] | 0x20) != own[at]) return 0;
     return 1;
 }
 
@@ -82,8 +82,8 @@ int edge_is_own_name(playgate_slice name) {
 static int is_partial(playgate_header_values fields, void *context) {
     playgate_slice values[8];
     size_t count = fields(context, slice_of("range"), values, 8);
-    for (size_t place = 0; place < count && place < 8; place++)
-        if (values[place].length > 0 && !slice_is_name(values[place], slice_of("bytes=0-"))) return 1;
+    for (size_t at = 0; at < count && at < 8; at++)
+        if (values[at].length > 0 && !slice_is_name(values[at], slice_of("bytes=0-"))) return 1;
     return count > 8;
 }
 
@@ -127,23 +127,23 @@ static void decide(edge_check *check) {
     }
     if (answers != NULL) {
         uint64_t generation = playgate_engine_generation(engine);
-        int is_found = edge_answers_find(answers, check->place_number, generation, &check->request, &check->answer);
+        int is_found = edge_answers_find(answers, check->location_number, generation, &check->request, &check->answer);
         count(check, is_found ? EDGE_FOUND : EDGE_MISSED);
         if (is_found) return;
     }
-    int32_t result = playgate_check(engine, check->place, &check->request, &check->answer);
-    if (result == PLAYGATE_OK && answers != NULL) edge_answers_keep(answers, check->place_number, &check->request, &check->answer);
+    int32_t result = playgate_check(engine, check->location, &check->request, &check->answer);
+    if (result == PLAYGATE_OK && answers != NULL) edge_answers_keep(answers, check->location_number, &check->request, &check->answer);
 }
 
 /// True if the service is to be asked: for what it alone can tell, and to renew a grant if the policy lets no edge do it. It decides by the
-/// path, and knows nothing of a place, whose demands only a policy can check.
+/// path, and knows nothing of a location, whose demands only a policy can check.
 static int is_asked(const edge_check *check) {
     const playgate_answer *answer = &check->answer;
     if (check->rule->settings.ask == NULL) return 0;
     if (answer->outcome == PLAYGATE_ALLOW) return (answer->flags & PLAYGATE_ANSWER_RENEWAL_DUE) != 0;
     if (answer->outcome != PLAYGATE_ASK) return 0;
     const char *code = playgate_code_name(answer->code);
-    return check->place == NULL || code == NULL || strcmp(code, "ask_policy_stale") != 0;
+    return check->location == NULL || code == NULL || strcmp(code, "ask_policy_stale") != 0;
 }
 
 /// Without a code, edge_take() makes the answer a failure.
@@ -158,7 +158,7 @@ void edge_check_decide(edge_check *check) {
     begin(check);
     edge_find_values(&rule->settings.tokens, &rule->cut, &check->cut, check->server->values, check->context, &check->tokens);
     edge_find_values(&rule->settings.grants, &rule->cut, &check->cut, check->server->values, check->context, &check->grants);
-    if (check->issued != NULL && check->grants.count < EDGE_PLACES_LIMIT) check->grants.values[check->grants.count++] = slice_of(check->issued);
+    if (check->issued != NULL && check->grants.count < EDGE_SOURCES_LIMIT) check->grants.values[check->grants.count++] = slice_of(check->issued);
     if (state(check) != 0) {
         check->is_unreadable = 1;
         return;
@@ -181,28 +181,28 @@ void edge_check_run(edge_check *check, char *memory, size_t size) {
 // MARK: The service
 
 void edge_check_ask(edge_check *check, playgate_asker *asker, char *spare) {
-    playgate_question question = {.size = sizeof(question)};
+    playgate_subrequest subrequest = {.size = sizeof(subrequest)};
     playgate_answer asked = {.size = sizeof(asked), .buffer = spare, .capacity = spare == NULL ? 0 : PLAYGATE_BUFFER_SIZE};
     count(check, EDGE_ASKED);
-    if (spare != NULL && edge_check_question(check, &question) == 0 && playgate_ask_question(asker, &question, &asked) == PLAYGATE_OK)
+    if (spare != NULL && edge_check_subrequest(check, &subrequest) == 0 && playgate_ask_subrequest(asker, &subrequest, &asked) == PLAYGATE_OK)
         check->answer = asked;
     else
         count(check, EDGE_ASK_FAILED);
 }
 
-int edge_check_question(const edge_check *check, playgate_question *question) {
+int edge_check_subrequest(const edge_check *check, playgate_subrequest *subrequest) {
     playgate_request request = check->request;
     // With its tokens: the service finds them by itself.
     request.target = check->target;
-    return playgate_question_make(check->server->dialect, &request, question) == PLAYGATE_OK ? 0 : -1;
+    return playgate_subrequest_make(check->server->dialect, &request, subrequest) == PLAYGATE_OK ? 0 : -1;
 }
 
 // MARK: Outcomes
 
-static void remove_fields(const edge_check *check, const edge_places *places, int with_cookies) {
-    for (size_t place = 0; place < places->count; place++) {
-        playgate_slice name = edge_place_field(&places->items[place]);
-        if (name.length > 0 && (with_cookies || places->items[place].kind == EDGE_HEADER)) check->server->remove_field(check->context, name);
+static void remove_fields(const edge_check *check, const edge_token_sources *sources, int with_cookies) {
+    for (size_t at = 0; at < sources->count; at++) {
+        playgate_slice name = edge_source_field(&sources->items[at]);
+        if (name.length > 0 && (with_cookies || sources->items[at].kind == EDGE_HEADER)) check->server->remove_field(check->context, name);
     }
 }
 

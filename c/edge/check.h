@@ -50,22 +50,22 @@ typedef struct edge_rule {
     edge_settings settings;
     edge_policy *policy;
     /// Null if paths decide.
-    playgate_place *place;
-    /// A number of the place; 0 for none.
-    uint64_t place_number;
+    playgate_location *location;
+    /// A number of the location; 0 for none.
+    uint64_t location_number;
     edge_rules cut;
     /// The names of header fields with tokens.
-    playgate_slice token_fields[2 * EDGE_PLACES_LIMIT];
+    playgate_slice token_fields[2 * EDGE_SOURCES_LIMIT];
     size_t token_field_count;
 } edge_rule;
 
-/// Makes a rule of its settings, but for the policy. Returns null, or the fault, which may be in `error`. A place that the rule has stays.
+/// Makes a rule of its settings, but for the policy. Returns null, or the fault, which may be in `error`. A location that the rule has stays.
 ///
-/// number: A number of its place, which no other place of the process has.
+/// number: A number of its location, which no other location of the process has.
 const char *edge_rule_make(edge_rule *rule, uint64_t number, playgate_error *error);
-/// Checks that the policy has what the place names. A service that has not answered yet cannot tell. Returns 0, or -1 with the fault.
+/// Checks that the policy has what the location names. A service that has not answered yet cannot tell. Returns 0, or -1 with the fault.
 int edge_rule_check(const edge_rule *rule, playgate_error *error);
-/// Frees the place.
+/// Frees the location.
 void edge_rule_free(edge_rule *rule);
 /// True if both demand the same of a request.
 int edge_rule_is_same(const edge_rule *one, const edge_rule *other);
@@ -75,10 +75,10 @@ typedef struct edge_check {
     const edge_server *server;
     void *context;
     const edge_rule *rule;
-    /// What the request is for: the rule's place, or another one of the server's. Null if paths decide.
-    const playgate_place *place;
-    /// A number of that place; 0 for none.
-    uint64_t place_number;
+    /// What the request is for: the rule's location, or another one of the server's. Null if paths decide.
+    const playgate_location *location;
+    /// A number of that location; 0 for none.
+    uint64_t location_number;
     /// The target as the client has sent it.
     playgate_slice target;
     /// A grant that was issued for this request before; null for none.
@@ -105,8 +105,8 @@ void edge_check_decide(edge_check *check);
 ///
 /// spare: PLAYGATE_BUFFER_SIZE bytes for the texts of the service's answer; null if there are none, which asks nobody.
 void edge_check_ask(edge_check *check, playgate_asker *asker, char *spare);
-/// States the request as a question, for servers that ask by means of their own. Returns 0, or -1.
-int edge_check_question(const edge_check *check, playgate_question *question);
+/// States the request as a sub-request, for servers that ask by means of their own. Returns 0, or -1.
+int edge_check_subrequest(const edge_check *check, playgate_subrequest *subrequest);
 /// Removes header fields with tokens from the request.
 ///
 /// with_cookies: 1 if `Cookie` goes as well, where tokens may be in it.

@@ -8,8 +8,8 @@
 /// True if a target has nothing that could be cut, and can be read in one way only.
 static int is_plain(const edge_rules *rules, playgate_slice target) {
     if (rules->has_plain_segments || target.length == 0 || target.bytes[0] != '/') return 0;
-    for (size_t place = 0; place < target.length; place++)
-        if (!edge_is_plain(target.bytes[place])) return 0;
+    for (size_t at = 0; at < target.length; at++)
+        if (!edge_is_plain(target.bytes[at])) return 0;
     return 1;
 }
 

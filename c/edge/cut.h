@@ -4,7 +4,7 @@
 #ifndef PLAYGATE_EDGE_CUT_H
 #define PLAYGATE_EDGE_CUT_H
 
-#include "places.h"
+#include "token_sources.h"
 
 /// A request's target without its tokens and grants.
 

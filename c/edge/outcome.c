@@ -17,15 +17,15 @@ static int status_of(int32_t status, const char *code) {
         {"unknown_media", 404},     {"invalid_path", 404},             {"internal_failure", 503},
         {"replay_store_full", 503}, {"replay_store_unavailable", 503}, {"gate_overloaded", 503},
     };
-    for (size_t place = 0; place < sizeof(known) / sizeof(known[0]); place++)
-        if (strcmp(code, known[place].code) == 0) return known[place].status;
+    for (size_t at = 0; at < sizeof(known) / sizeof(known[0]); at++)
+        if (strcmp(code, known[at].code) == 0) return known[at].status;
     return status == 401 || status == 404 || status == 503 ? status : 403;
 }
 
 /// True if a text can be a header field's value. The library and the service write no others.
 static int is_field_text(playgate_slice text) {
-    for (size_t place = 0; place < text.length; place++)
-        if (text.bytes[place] < 0x20 || text.bytes[place] > 0x7E) return 0;
+    for (size_t at = 0; at < text.length; at++)
+        if (text.bytes[at] < 0x20 || text.bytes[at] > 0x7E) return 0;
     return text.length > 0;
 }
 
@@ -49,8 +49,8 @@ static const char *write_encoded(char **end, playgate_slice text) {
     static const char digits[] = "0123456789ABCDEF";
     const char *start = *end;
     if (text.length == 0 || text.length > EDGE_TEXT_LIMIT) return NULL;
-    for (size_t place = 0; place < text.length; place++) {
-        unsigned char byte = (unsigned char)text.bytes[place];
+    for (size_t at = 0; at < text.length; at++) {
+        unsigned char byte = (unsigned char)text.bytes[at];
         if (is_kept((char)byte)) {
             *(*end)++ = (char)byte;
             continue;
@@ -176,7 +176,7 @@ static void read_field(playgate_slice value, cache_rules *rules) {
 
 void edge_cache_control(int status, const playgate_slice *values, size_t count, char text[EDGE_CACHE_CONTROL_SIZE]) {
     cache_rules rules = {.age = -1};
-    for (size_t place = 0; place < count && place < EDGE_FIELDS_LIMIT; place++) read_field(values[place], &rules);
+    for (size_t at = 0; at < count && at < EDGE_FIELDS_LIMIT; at++) read_field(values[at], &rules);
     if (rules.no_store || count > EDGE_FIELDS_LIMIT || status < 100 || status >= 400) {
         snprintf(text, EDGE_CACHE_CONTROL_SIZE, "no-store");
         return;

@@ -22,7 +22,7 @@ static void *follow(void *argument) {
     return NULL;
 }
 
-int edge_policy_start(edge_policy *policy, size_t entries, size_t entry_size, int has_threads, playgate_memo_counters *counters) {
+int edge_policy_start(edge_policy *policy, size_t entries, size_t entry_size, int has_threads, playgate_answer_cache_counters *counters) {
     sigset_t all, before;
     if (entries > 0) policy->answers = edge_answers_create(entries, entry_size, has_threads, counters);
     if (entries > 0 && policy->answers == NULL) return -1;

@@ -33,7 +33,7 @@ int32_t edge_policy_open(edge_policy *policy, const playgate_follower_rules *rul
 /// Starts to follow a policy. Returns 0, or -1 without memory or a thread.
 ///
 /// entries: The answers that are remembered; 0 for none. The rest as for edge_answers_create().
-int edge_policy_start(edge_policy *policy, size_t entries, size_t entry_size, int has_threads, playgate_memo_counters *counters);
+int edge_policy_start(edge_policy *policy, size_t entries, size_t entry_size, int has_threads, playgate_answer_cache_counters *counters);
 /// Ends a policy, which is then all zeros again, or freed by `ended`.
 void edge_policy_stop(edge_policy *policy);
 /// Frees what an ended policy has. For `ended`.

@@ -97,8 +97,8 @@ static const char *set_size(const row *row, edge_settings *settings, const char 
     return NULL;
 }
 
-static const char *set_place(const row *row, edge_settings *settings, const char *value) {
-    return edge_add_place(member(row, settings), slice_of(value), row->offset == offsetof(edge_settings, grants));
+static const char *set_source(const row *row, edge_settings *settings, const char *value) {
+    return edge_add_source(member(row, settings), slice_of(value), row->offset == offsetof(edge_settings, grants));
 }
 
 /// A location of nginx, or none.
@@ -143,8 +143,8 @@ static const row table[] = {
     {"key", NULL, parameters, set_text, MEMBER(key), NULL, 0, 0, "must be a file", NULL},
     {"trust", "policy", lines, set_text, MEMBER(trust), NULL, 0, 0, one_source, NULL},
     {"trust", NULL, parameters, set_text, MEMBER(trust), NULL, 0, 0, "must be a file", NULL},
-    {"token", NULL, lines | EDGE_TRAFFIC_SERVER, set_place, MEMBER(tokens), NULL, 0, 0, NULL, NULL},
-    {"grant", NULL, lines | EDGE_TRAFFIC_SERVER, set_place, MEMBER(grants), NULL, 0, 0, NULL, NULL},
+    {"token", NULL, lines | EDGE_TRAFFIC_SERVER, set_source, MEMBER(tokens), NULL, 0, 0, NULL, NULL},
+    {"grant", NULL, lines | EDGE_TRAFFIC_SERVER, set_source, MEMBER(grants), NULL, 0, 0, NULL, NULL},
     {"profile", NULL, lines | EDGE_TRAFFIC_SERVER, set_slice, DEMAND(profile), NULL, 0, 0, one_name, one_name},
     {"resource", NULL, lines | EDGE_TRAFFIC_SERVER, set_slice, DEMAND(resource), NULL, 0, 0, "is empty", after_resource},
     {"media", "resource", lines, set_slice, DEMAND(media), NULL, 0, 0, one_media, NULL},
@@ -163,7 +163,7 @@ static const row table[] = {
     {"cache", NULL, lines, set_count, MEMBER(answers), off, edge_least_answers, edge_most_answers,
      "must be off, or a number of answers from 64 to 1048576", after_cache},
     {"entry", "cache", lines, set_size, MEMBER(answer_size), NULL, edge_least_answer, edge_most_answer, after_cache, NULL},
-    {"memo", NULL, parameters, set_count, MEMBER(answers), zero, edge_least_answers, edge_most_answers,
+    {"cache", NULL, parameters, set_count, MEMBER(answers), zero, edge_least_answers, edge_most_answers,
      "must be 0, or a number of answers from 64 to 1048576", NULL},
     {"set_cookie", NULL, lines | EDGE_TRAFFIC_SERVER, set_choice, MEMBER(sets_cookie), switches, 0, 0, on_or_off, NULL},
     {"private", NULL, EDGE_ENVOY | EDGE_TRAFFIC_SERVER, set_choice, MEMBER(is_private), switches, 0, 0, on_or_off, NULL},
@@ -178,8 +178,8 @@ _Static_assert(row_count <= 64, "edge_settings.given has a bit for each row");
 
 /// The row of a name, in a line or on its own; null if there is none.
 static const row *find(unsigned server, playgate_slice name, const char *line) {
-    for (size_t place = 0; place < row_count; place++) {
-        const row *row = &table[place];
+    for (size_t at = 0; at < row_count; at++) {
+        const row *row = &table[at];
         if (!(row->servers & server) || !slice_is(name, slice_of(row->name)) || (row->line == NULL) != (line == NULL)) continue;
         if (line == NULL || strcmp(line, row->line) == 0) return row;
     }
@@ -190,7 +190,7 @@ static uint64_t bit(const row *row) { return UINT64_C(1) << (row - table); }
 
 /// Sets the value of a row, once. Places of tokens add up.
 static const char *set_row(const row *row, edge_settings *settings, const char *value) {
-    if (row->set != set_place && (settings->given & bit(row))) return "is duplicate";
+    if (row->set != set_source && (settings->given & bit(row))) return "is duplicate";
     settings->given |= bit(row);
     return row->set(row, settings, value);
 }
@@ -217,15 +217,15 @@ static int set_word(edge_settings *settings, unsigned server, const char *line, 
     return row != NULL && set_row(row, settings, mark + 1) == NULL ? 0 : -1;
 }
 
-static const char *set_places(const row *row, edge_settings *settings, const char *const *words, size_t count) {
+static const char *set_sources(const row *row, edge_settings *settings, const char *const *words, size_t count) {
     const char *fault = settings->given & bit(row) ? "is duplicate" : NULL;
-    for (size_t place = 1; place < count && fault == NULL; place++) fault = set_row(row, settings, words[place]);
+    for (size_t at = 1; at < count && fault == NULL; at++) fault = set_row(row, settings, words[at]);
     return fault;
 }
 
 /// Checks what the words of a line say together.
 static const char *check_line(const row *row, const edge_settings *settings) {
-    const playgate_place_rules *demands = &settings->demands;
+    const playgate_location_rules *demands = &settings->demands;
     if (row->offset == offsetof(edge_settings, demands.resource)) return demands->requestor.length == 0 ? "needs requestor=ID" : NULL;
     if (row->offset != offsetof(edge_settings, policy)) return NULL;
     int is_service = strncmp(settings->policy, "unix:", 5) == 0;
@@ -236,7 +236,7 @@ const char *edge_set_line(edge_settings *settings, unsigned server, const char *
     const row *row = find(server, slice_of(words[0]), NULL);
     if (row == NULL) return "is no setting";
     if (count < 2) return "needs a value";
-    if (row->set == set_place) return set_places(row, settings, words, count);
+    if (row->set == set_source) return set_sources(row, settings, words, count);
     if (settings->given & bit(row)) return "is duplicate";
     settings->given |= bit(row);
     // The catalogue says what a media id needs: it stands in the place of a resource.
@@ -244,14 +244,14 @@ const char *edge_set_line(edge_settings *settings, unsigned server, const char *
         return count == 2 && set_word(settings, server, row->name, words[1]) == 0 ? NULL : one_media;
     const char *fault = row->set(row, settings, words[1]);
     if (fault == NULL && count > 2 && row->follow == NULL) return row->fault;
-    for (size_t place = 2; place < count && fault == NULL; place++)
-        if (set_word(settings, server, row->name, words[place]) != 0) fault = row->follow;
+    for (size_t at = 2; at < count && fault == NULL; at++)
+        if (set_word(settings, server, row->name, words[at]) != 0) fault = row->follow;
     return fault == NULL ? check_line(row, settings) : fault;
 }
 
-const char *edge_set_places(edge_settings *settings, const char *text, int are_grants) {
-    edge_places fresh = {.count = 0};
-    const char *fault = edge_add_places(&fresh, text, are_grants);
+const char *edge_set_sources(edge_settings *settings, const char *text, int are_grants) {
+    edge_token_sources fresh = {.count = 0};
+    const char *fault = edge_add_sources(&fresh, text, are_grants);
     if (fault != NULL) return fault;
     *(are_grants ? &settings->grants : &settings->tokens) = fresh;
     settings->given |= bit(find(EDGE_NGINX, slice_of(are_grants ? "grant" : "token"), NULL));
@@ -259,20 +259,20 @@ const char *edge_set_places(edge_settings *settings, const char *text, int are_g
 }
 
 int edge_settings_has(const edge_settings *settings, const char *name) {
-    for (size_t place = 0; place < row_count; place++)
-        if ((settings->given & bit(&table[place])) && strcmp(table[place].name, name) == 0) return 1;
+    for (size_t at = 0; at < row_count; at++)
+        if ((settings->given & bit(&table[at])) && strcmp(table[at].name, name) == 0) return 1;
     return 0;
 }
 
 void edge_settings_inherit(edge_settings *settings, const edge_settings *outer) {
     uint64_t taken = 0;
-    for (size_t place = 0; place < row_count; place++) {
-        const row *row = &table[place];
+    for (size_t at = 0; at < row_count; at++) {
+        const row *row = &table[at];
         // What follows in a line belongs to it.
         if ((outer->given & bit(row)) && !edge_settings_has(settings, row->line == NULL ? row->name : row->line)) taken |= bit(row);
     }
-    for (size_t place = 0; place < row_count; place++)
-        if (taken & bit(&table[place])) memcpy(member(&table[place], settings), (const char *)outer + table[place].offset, table[place].size);
+    for (size_t at = 0; at < row_count; at++)
+        if (taken & bit(&table[at])) memcpy(member(&table[at], settings), (const char *)outer + table[at].offset, table[at].size);
     settings->given |= taken;
 }
 

@@ -4,7 +4,7 @@
 #ifndef PLAYGATE_EDGE_SETTINGS_H
 #define PLAYGATE_EDGE_SETTINGS_H
 
-#include "places.h"
+#include "token_sources.h"
 
 /// What an operator sets, in all servers by one table: settings.c says which name is for which server.
 
@@ -27,10 +27,10 @@ typedef struct edge_settings {
     const char *key;
     /// The file of the keys that sign a policy.
     const char *trust;
-    edge_places tokens;
-    edge_places grants;
-    /// The demands of a place, if there are any. `size` is 0 until playgate_place_create() needs it.
-    playgate_place_rules demands;
+    edge_token_sources tokens;
+    edge_token_sources grants;
+    /// The demands of a location, if there are any. `size` is 0 until playgate_location_create() needs it.
+    playgate_location_rules demands;
     /// Whom to ask: a socket, cluster or location.
     const char *ask;
     /// In milliseconds.
@@ -54,19 +54,19 @@ const char *edge_set(edge_settings *settings, unsigned server, playgate_slice na
 /// Sets a line `NAME VALUE…`, in which further settings follow as `NAME=VALUE`. Returns null, or the fault, which follows the first word in
 /// a sentence.
 const char *edge_set_line(edge_settings *settings, unsigned server, const char *const *words, size_t count);
-/// Puts the places of a text, between blanks, in the place of those of tokens, or of grants. Returns null, or the fault; nothing is changed
+/// Puts the sources of a text, between blanks, in place of those of tokens, or of grants. Returns null, or the fault; nothing is changed
 /// then.
-const char *edge_set_places(edge_settings *settings, const char *text, int are_grants);
+const char *edge_set_sources(edge_settings *settings, const char *text, int are_grants);
 /// Takes the lines that are not set from those of an outer block.
 void edge_settings_inherit(edge_settings *settings, const edge_settings *outer);
 /// True if a line of this name was set.
 int edge_settings_has(const edge_settings *settings, const char *name);
-/// Checks what the settings say together, sets the usual places of grants if none were named, and makes the rules for targets. Returns
+/// Checks what the settings say together, sets the usual sources of grants if none were named, and makes the rules for targets. Returns
 /// null, or the fault.
 const char *edge_settings_end(edge_settings *settings, edge_rules *rules);
-/// True if a place is to be made of the demands.
-static inline int edge_settings_has_place(const edge_settings *settings) {
-    const playgate_place_rules *demands = &settings->demands;
+/// True if a location is to be made of the demands.
+static inline int edge_settings_has_location(const edge_settings *settings) {
+    const playgate_location_rules *demands = &settings->demands;
     return demands->media.length > 0 || demands->resource.length > 0 || demands->profile.length > 0;
 }
 

@@ -14,13 +14,13 @@ extern "C" {
 ///
 ///     policy  what the service serves at `GET /v1/policy`, parsed; immutable
 ///     engine  a live gate of a process: a policy, its revocations and keys, which are replaced without a pause
-///     place   settings of a location of the caller's configuration: a media id, or a resource; optional
+///     location   settings of a location of the caller's configuration: a media id, or a resource; optional
 ///     check   one decision: ALLOW, REFUSE, or ASK the service, which alone can tell
 ///
 /// Threads. Every function may be called from any thread, at the same time, with the same handles. No function starts a
 /// thread, or calls back after it has returned. Those of playgate_follow.h and playgate_ask.h alone wait for input or output.
 ///
-/// Forks. A policy may be opened, retained and released before a fork, so that the workers share its memory; places too.
+/// Forks. A policy may be opened, retained and released before a fork, so that the workers share its memory; locations too.
 /// Everything with an engine takes locks that do not survive a fork: it is refused with PLAYGATE_E_FORK until the process
 /// has called playgate_no_more_forks(), and again in a child that such a process forks, unless that calls exec.
 ///
@@ -37,7 +37,7 @@ extern "C" {
 /// whose memory is not readable is the caller's fault alone. Every answer is closed unless it says PLAYGATE_ALLOW: one that
 /// was never filled is all zeros, and PLAYGATE_REFUSE is zero.
 ///
-/// Memory. A check that playgate_memo.h answers allocates nothing. Any other allocates and frees a few small objects.
+/// Memory. A check that playgate_answer_cache.h answers allocates nothing. Any other allocates and frees a few small objects.
 
 /// The version of this interface. A program that was compiled for one version runs with a library whose playgate_abi() is
 /// the same. New functions, and new members at the end of structures that begin with `size`, do not change it: a structure is accepted
@@ -93,11 +93,11 @@ int32_t playgate_policy_has_media(const playgate_policy *policy, playgate_slice 
 
 // MARK: Place
 
-/// The settings of a location in the caller's configuration, which say what the requests there are for. Without a place, the
+/// The settings of a location in the caller's configuration, which say what the requests there are for. Without a location, the
 /// catalogue finds the entry by path and host. Counted references; independent of any policy.
-typedef struct playgate_place playgate_place;
+typedef struct playgate_location playgate_location;
 
-/// The use of tokens that a place demands.
+/// The use of tokens that a location demands.
 enum {
     /// The first playback consumes the token: such a request is asked. The default.
     PLAYGATE_USE_ONCE = 0,
@@ -107,9 +107,9 @@ enum {
     PLAYGATE_USE_GRANT = 2
 };
 
-/// The demands of a place. At most one of `media` and `resource`; with neither, paths decide, and `profile` alone counts.
-typedef struct playgate_place_rules {
-    /// sizeof(playgate_place_rules).
+/// The demands of a location. At most one of `media` and `resource`; with neither, paths decide, and `profile` alone counts.
+typedef struct playgate_location_rules {
+    /// sizeof(playgate_location_rules).
     uint32_t size;
     /// PLAYGATE_USE_…, for `resource`; 0 otherwise.
     int32_t use;
@@ -121,17 +121,17 @@ typedef struct playgate_place_rules {
     playgate_slice requestor;
     /// The only profile whose grants are accepted. Empty: the profiles of the entry, or none with `resource`.
     playgate_slice profile;
-} playgate_place_rules;
+} playgate_location_rules;
 
-/// Creates a place.
+/// Creates a location.
 ///
-/// place: Receives a reference, to be released; null on failure.
+/// location: Receives a reference, to be released; null on failure.
 /// error: Receives the fault, such as a resource that is none; may be null.
 /// Returns PLAYGATE_OK or _E_ARGUMENT.
-int32_t playgate_place_create(const playgate_place_rules *rules, playgate_place **place, playgate_error *error);
+int32_t playgate_location_create(const playgate_location_rules *rules, playgate_location **location, playgate_error *error);
 
-/// Releases a place; ignores null.
-void playgate_place_release(playgate_place *place);
+/// Releases a location; ignores null.
+void playgate_location_release(playgate_location *location);
 
 // MARK: Engine
 
@@ -178,10 +178,10 @@ int32_t playgate_engine_confirm(playgate_engine *engine, int64_t now);
 /// PLAYGATE_ASK with `ask_policy_stale`.
 int64_t playgate_engine_fresh_until(const playgate_engine *engine);
 
-/// Checks that the policy in force has the media and the profile that a place names: checks with others are refused.
+/// Checks that the policy in force has the media and the profile that a location names: checks with others are refused.
 ///
 /// Returns PLAYGATE_OK, _E_FORK, or _E_ARGUMENT with the name in `error`, which may be null.
-int32_t playgate_engine_has_place(const playgate_engine *engine, const playgate_place *place, playgate_error *error);
+int32_t playgate_engine_has_location(const playgate_engine *engine, const playgate_location *location, playgate_error *error);
 
 /// A number that changes whenever a policy or a part of it was replaced, never 0; 0 for null. Reading it takes no lock.
 uint64_t playgate_engine_generation(const playgate_engine *engine);
@@ -341,17 +341,17 @@ typedef struct playgate_answer {
 
 /// The sizes of structures in the first version of this interface: a request ended before `token_fields`.
 enum {
-    PLAYGATE_PLACE_RULES_SIZE_1 = offsetof(playgate_place_rules, profile) + sizeof(playgate_slice),
+    PLAYGATE_LOCATION_RULES_SIZE_1 = offsetof(playgate_location_rules, profile) + sizeof(playgate_slice),
     PLAYGATE_REQUEST_SIZE_1 = offsetof(playgate_request, token_fields),
     PLAYGATE_ANSWER_SIZE_1 = offsetof(playgate_answer, capacity) + sizeof(size_t)
 };
 
 /// Decides about a request.
 ///
-/// place: The settings of the location; null if the catalogue finds the entry by path.
+/// location: The settings of the location; null if the catalogue finds the entry by path.
 /// answer: Receives the answer. If the function fails, it refuses with `internal_failure` or `edge_request_invalid`.
 /// Returns PLAYGATE_OK, _E_ARGUMENT, _E_FORK or _E_INTERNAL. Who looks at `outcome` alone is safe.
-int32_t playgate_check(playgate_engine *engine, const playgate_place *place, const playgate_request *request,
+int32_t playgate_check(playgate_engine *engine, const playgate_location *location, const playgate_request *request,
                        playgate_answer *answer);
 
 // MARK: Codes

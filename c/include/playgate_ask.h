@@ -5,7 +5,7 @@
 #define PLAYGATE_ASK_H
 
 #include "playgate.h"
-#include "playgate_question.h"
+#include "playgate_subrequest.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,8 +40,8 @@ void playgate_asker_free(playgate_asker *asker);
 /// the asker, whose connections are the parent's. Who looks at `outcome` alone is safe.
 int32_t playgate_ask(playgate_asker *asker, const playgate_request *request, playgate_answer *answer);
 
-/// Asks a question that was made before, such as by a thread that may not wait. As playgate_ask() otherwise.
-int32_t playgate_ask_question(playgate_asker *asker, const playgate_question *question, playgate_answer *answer);
+/// Asks a sub-request that was made before, such as by a thread that may not wait. As playgate_ask() otherwise.
+int32_t playgate_ask_subrequest(playgate_asker *asker, const playgate_subrequest *subrequest, playgate_answer *answer);
 
 #ifdef __cplusplus
 }

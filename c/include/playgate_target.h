@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/// The places in a request's target that carry tokens and grants.
+/// The parts of a request's target that carry tokens and grants.
 typedef struct playgate_target_rules {
     /// sizeof(playgate_target_rules).
     uint32_t size;

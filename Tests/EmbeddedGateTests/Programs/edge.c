@@ -116,7 +116,7 @@ static void check_inheritance(void) {
     expect(edge_settings_has(&inner, "resource") && edge_settings_has(&inner, "mode"), "inheritance", "given", NULL);
 }
 
-// MARK: Names and questions
+// MARK: Names and sub-requests
 
 static void check_own_names(void) {
     static const struct { const char *name; int is_own; } rows[] = {
@@ -133,20 +133,20 @@ static size_t values(void *context, playgate_slice name, playgate_slice *found, 
 }
 
 /// Fields in which tokens are reach the service, and no others of the client.
-static void check_question(void) {
+static void check_subrequest(void) {
     const playgate_slice token_fields[] = {slice_of("X-Token"), slice_of("Range")};
     playgate_request request = {.size = sizeof(request), .target = slice_of("/a?b"), .method = slice_of("GET"), .header_values = values};
-    playgate_question question = {.size = sizeof(question)};
+    playgate_subrequest subrequest = {.size = sizeof(subrequest)};
     request.token_fields = token_fields;
     request.token_field_count = 2;
-    expect(playgate_question_make(PLAYGATE_ENVOY, &request, &question) == PLAYGATE_OK, "question", "made", NULL);
-    expect(question.field_count == 2 && slice_is(question.target, slice_of("/a?b")), "question", "fields", NULL);
-    expect(slice_is(question.fields[0].name, slice_of("Range")), "question", "range", NULL);
-    expect(slice_is(question.fields[1].name, slice_of("X-Token")), "question", "token", NULL);
+    expect(playgate_subrequest_make(PLAYGATE_ENVOY, &request, &subrequest) == PLAYGATE_OK, "sub-request", "made", NULL);
+    expect(subrequest.field_count == 2 && slice_is(subrequest.target, slice_of("/a?b")), "sub-request", "fields", NULL);
+    expect(slice_is(subrequest.fields[0].name, slice_of("Range")), "sub-request", "range", NULL);
+    expect(slice_is(subrequest.fields[1].name, slice_of("X-Token")), "sub-request", "token", NULL);
     request.target = slice_of("/a\r\nX: y");
-    expect(playgate_question_make(PLAYGATE_FORWARD, &request, &question) == PLAYGATE_E_ARGUMENT, "question", "two lines", NULL);
-    expect(playgate_question_make(PLAYGATE_ENVOY, &request, &question) == PLAYGATE_E_ARGUMENT, "question", "two lines in the path", NULL);
-    expect(question.field_count == 0, "question", "nothing is left", NULL);
+    expect(playgate_subrequest_make(PLAYGATE_FORWARD, &request, &subrequest) == PLAYGATE_E_ARGUMENT, "sub-request", "two lines", NULL);
+    expect(playgate_subrequest_make(PLAYGATE_ENVOY, &request, &subrequest) == PLAYGATE_E_ARGUMENT, "sub-request", "two lines in the path", NULL);
+    expect(subrequest.field_count == 0, "sub-request", "nothing is left", NULL);
 }
 
 int main(void) {
@@ -154,7 +154,7 @@ int main(void) {
     check_settings();
     check_inheritance();
     check_own_names();
-    check_question();
+    check_subrequest();
     if (failures == 0) printf("all rows hold\n");
     return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

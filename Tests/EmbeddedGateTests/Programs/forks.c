@@ -6,7 +6,7 @@
 
 #include <playgate_ask.h>
 #include <playgate_follow.h>
-#include <playgate_memo.h>
+#include <playgate_answer_cache.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,13 +67,13 @@ static int check_in_threads(void) {
     pthread_t ids[threads];
     long failures = 0;
     pthread_barrier_init(&start, NULL, threads + 1);
-    for (int place = 0; place < threads; place++)
-        if (pthread_create(&ids[place], NULL, check_often, NULL) != 0) return 1;
+    for (int at = 0; at < threads; at++)
+        if (pthread_create(&ids[at], NULL, check_often, NULL) != 0) return 1;
     // The thread that was in the parent too.
     failures += (long)check_often(NULL);
-    for (int place = 0; place < threads; place++) {
+    for (int at = 0; at < threads; at++) {
         void *result;
-        pthread_join(ids[place], &result);
+        pthread_join(ids[at], &result);
         failures += (long)result;
     }
     pthread_barrier_destroy(&start);
@@ -83,17 +83,17 @@ static int check_in_threads(void) {
 static int fork_and_wait(int (*work)(playgate_policy *), playgate_policy *policy) {
     pid_t ids[workers];
     int failures = 0;
-    for (int place = 0; place < workers; place++) {
-        ids[place] = fork();
-        if (ids[place] == 0) {
+    for (int at = 0; at < workers; at++) {
+        ids[at] = fork();
+        if (ids[at] == 0) {
             // A worker that hangs ends by a signal.
             alarm(longest);
             _exit(work(policy));
         }
     }
-    for (int place = 0; place < workers; place++) {
+    for (int at = 0; at < workers; at++) {
         int status = 0;
-        waitpid(ids[place], &status, 0);
+        waitpid(ids[at], &status, 0);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
             fprintf(stderr, "worker: status %d, signal %d\n", status, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
             failures++;

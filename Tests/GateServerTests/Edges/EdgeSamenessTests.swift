@@ -71,7 +71,7 @@ import Testing
         #expect(count >= 2 * files.count, "\(count)")
     }
 
-    /// The cache of answers says what the check says: the same sequences as for the cache of the C interface, MemoModelTests.
+    /// The cache of answers says what the check says: the same sequences as for the cache of the C interface, AnswerCacheModelTests.
     /// The edges whose targets are not in a field have no such answers.
     @Test(arguments: [EdgeDialect.forward, .nginx, .spoe])
     func `has the same answer if an earlier one is repeated`(dialect: EdgeDialect) async throws {

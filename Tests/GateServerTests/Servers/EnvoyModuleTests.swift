@@ -240,7 +240,7 @@ import Testing
         (drop, "cache 3", "must be off, or a number of answers from 64 to 1048576"),
         (drop, "cache 64 entry=1", "may be followed by entry=BYTES"),
         (ask, "ask gate timeout=0", "may be followed by timeout=MILLISECONDS, from 1 to 60000"),
-        ("token query=token", "token where=token", "\"token\" names no place of tokens"),
+        ("token query=token", "token where=token", "\"token\" names no source of tokens"),
         ("token query=token", "token package=token", "which is for grants"),
     ]
 

@@ -391,7 +391,7 @@ import Testing
         (on, "playgate on; playgate_resource TNT;", "needs requestor=ID"),
         (on, "playgate on; playgate_resource TNT requestor=A admits=twice;", "may be followed by requestor=ID"),
         (ask, "playgate_ask @gate;", "must be a location such as /_gate, or off"),
-        ("playgate_token query=token", "playgate_token where=token", "names no place of tokens"),
+        ("playgate_token query=token", "playgate_token where=token", "names no source of tokens"),
         ("playgate_token query=token", "playgate_token package=token", "which is for grants"),
         ("http {\n", "http {\n    playgate_cache 3;\n", "must be off, or a number of answers from 64 to 1048576"),
         ("http {\n", "http {\n    playgate_cache 64 entry=1;\n", "may be followed by entry=BYTES"),

@@ -37,7 +37,7 @@ import Testing
             for (name, count) in [("refused", 1), ("asked", 1), ("ask_failed", 0)] {
                 #expect(try managed.counter(name) == count, "\(name)")
             }
-            #expect(try managed.counter("memo_hits") ?? 0 > 10)
+            #expect(try managed.counter("cache_hits") ?? 0 > 10)
         }
     }
 
@@ -320,7 +320,7 @@ import Testing
         (source, "\(source) @pparam=trust=FOLDER/policy.json", "no JWK Set of public keys"),
         (source, "\(source) @pparam=media=none", "the policy has no media none"),
         (source, "\(source) @pparam=profile=none", "the policy has no profile none"),
-        (source, "\(source) @pparam=memo=3", "memo must be 0, or a number of answers from 64 to 1048576"),
+        (source, "\(source) @pparam=cache=3", "cache must be 0, or a number of answers from 64 to 1048576"),
         (source, "\(source) @pparam=surprise=1", "surprise=1 is unknown"),
         (source, "\(source) @pparam=set_cookie=maybe", "set_cookie must be on or off"),
         (source, "\(source) @pparam=private=no", "private must be on or off"),
@@ -334,7 +334,7 @@ import Testing
         ),
         (source, "\(source) @pparam=grant=package=a @pparam=grant=package=b", "names two packages"),
         ("ask_timeout=10000", "ask_timeout=1s", "ask_timeout must be a number of milliseconds from 1 to 60000"),
-        ("token=query=token", "token=where=token", "token=where=token names no place of tokens"),
+        ("token=query=token", "token=where=token", "token=where=token names no source of tokens"),
         ("token=query=token", "token=package=token", "which is for grants"),
         ("options=on", "options=yes", "options must be on or off"),
     ]
@@ -400,7 +400,7 @@ import Testing
             #expect(record.statuses == [200] && record.count(200) > 100)
             #expect(try managed.process() == process && managed.followers() == 1)
             // Other settings of the memory make another policy, and the last line with the old one ends that.
-            try managed.reload(4, replacing: ("options=on", "options=on @pparam=memo=64"))
+            try managed.reload(4, replacing: ("options=on", "options=on @pparam=cache=64"))
             #expect(eventually { (try? managed.followers()) == 1 })
             #expect(try server.get("/live/seg/0", headers: cookie).status == 200)
         }

@@ -39,7 +39,7 @@ import Testing
             #expect(try varnish.get("/live/seg/1").status == 401)
             #expect(try Self.checks(gate) == 0)
             #expect(try Self.counter("allowed", in: folder) == 21)
-            #expect(try Self.counter("memo_hits", in: folder) ?? 0 > 10)
+            #expect(try Self.counter("cache_hits", in: folder) ?? 0 > 10)
             #expect(try varnish.get("/live/tnt/a?token=\(try gate.token())").gateCode == "verified")
             #expect(try Self.checks(gate) == 1)
             #expect(try Self.counter("asked", in: folder) == 1)
@@ -111,8 +111,8 @@ import Testing
 
     @Test func `uses the resource of a location instead of the path's`() async throws {
         let locations = """
-                gate.place("own", resource = "TBS", requestor = "REF30", admits = ttl);
-                gate.place("media", media = "trailer");
+                gate.location("own", resource = "TBS", requestor = "REF30", admits = ttl);
+                gate.location("media", media = "trailer");
 
             """
         let choice = """
@@ -135,7 +135,7 @@ import Testing
             #expect(try varnish.get("/own/a").status == 401)
             #expect(try varnish.get("/media/a").gateCode == "unprotected")
             #expect(try varnish.get("/unknown/a").status == 503)
-            // The service knows nothing of a place: without a policy, nobody can tell.
+            // The service knows nothing of a location: without a policy, nobody can tell.
             let checks = try Self.checks(gate)
             gate.now = gate.now.adding(seconds: 31 * 86_400)
             let late = try varnish.get("/media/a")
@@ -213,20 +213,20 @@ import Testing
         (source, "\"\"", "there is no source"),
         (source, "\"FOLDER/policy.json\", key = \"FOLDER/policy.json\"", "a key is for unix:PATH"),
         (source, "\"unix:/a\", key = \"none\"", "the file of the key cannot be read"),
-        (source, "\"FOLDER/policy.json\", memo = 3", "memo must be 0, or a number of answers from 64 to 1048576"),
+        (source, "\"FOLDER/policy.json\", cache = 3", "cache must be 0, or a number of answers from 64 to 1048576"),
         (source, "\"FOLDER/policy.json\", trust = \"none\"", "the keys to trust cannot be read"),
         (source, "\"FOLDER/policy.json\", trust = \"FOLDER/policy.json\"", "no JWK Set of public keys"),
         (source, "\"unix:/a\", trust = \"none\"", "a service needs no keys to trust"),
         ("ask_timeout = 10s", "ask_timeout = 2m", "ask_timeout must be a time from 1ms to 60s"),
-        (tokens, "gate.token(\"where=token\");", "names no place of tokens"),
-        (tokens, "gate.token(\"\");", "names no place"),
+        (tokens, "gate.token(\"where=token\");", "names no source of tokens"),
+        (tokens, "gate.token(\"\");", "names no source"),
         (tokens, "gate.token(\"package=token\");", "which is for grants"),
         (tokens, "gate.grant(\"package=a package=b\");", "names two packages"),
-        (tokens, "gate.place(\"\");", "needs a name"),
-        (tokens, "gate.place(\"a\"); gate.place(\"a\");", "is there twice"),
-        (tokens, "gate.place(\"a\", resource = \"TNT\");", "place(\"a\"): "),
-        (tokens, "gate.place(\"a\", media = \"none\");", "place(\"a\"): the policy has no media none"),
-        (tokens, "gate.place(\"a\", profile = \"none\");", "place(\"a\"): the policy has no profile none"),
+        (tokens, "gate.location(\"\");", "needs a name"),
+        (tokens, "gate.location(\"a\"); gate.location(\"a\");", "is there twice"),
+        (tokens, "gate.location(\"a\", resource = \"TNT\");", "location(\"a\"): "),
+        (tokens, "gate.location(\"a\", media = \"none\");", "location(\"a\"): the policy has no media none"),
+        (tokens, "gate.location(\"a\", profile = \"none\");", "location(\"a\"): the policy has no profile none"),
     ]
     private static let source = "\"policy.json\""
 
@@ -278,7 +278,7 @@ import Testing
 
     @Test func `reloads thirty times under load without losing a request, a thread or memory`() async throws {
         let folder = try TemporaryFolder()
-        let small = ["ask_timeout = 10s": "ask_timeout = 10s, memo = 64"]
+        let small = ["ask_timeout = 10s": "ask_timeout = 10s, cache = 64"]
         try await EdgeProxy.varnishModule.withGate(replacing: small, folder: folder) { (gate, varnish) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
             let child = try Child(folder)

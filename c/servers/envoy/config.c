@@ -31,7 +31,7 @@ static void log_policy(void *context, int32_t level, const char *message) {
 // MARK: Lines
 
 /// The most words of a line.
-enum { words_limit = EDGE_PLACES_LIMIT + 2 };
+enum { words_limit = EDGE_SOURCES_LIMIT + 2 };
 
 /// Obeys a line. Returns null, or the fault. `words` receives its first word.
 static const char *obey(pge_config *config, char *line, const char **words) {

@@ -39,13 +39,13 @@ static void report(const pge_filter *filter) {
 static void check_request(pge_filter *filter, const pge_hook *hook) {
     pge_worker *worker = filter->worker;
     edge_check check = {.server = &pge_server, .context = (void *)(uintptr_t)hook, .rule = &filter->config->rule};
-    check.place = check.rule->place;
-    check.place_number = check.rule->place_number;
+    check.location = check.rule->location;
+    check.location_number = check.rule->location_number;
     check.answer.buffer = worker->texts;
     check.answer.capacity = sizeof(worker->texts);
     int has_fields = pge_read_fields(worker, hook->host) == 0;
     check.target = pge_field(hook, ":path");
-    // A question to the service takes as much again.
+    // A sub-request to the service takes as much again.
     edge_check_run(&check, worker->target, has_fields ? sizeof(worker->target) / 2 : 0);
     edge_check_take(&check, &filter->outcome);
     filter->is_asking = check.is_asked && pge_ask(&check) == 0;

@@ -86,15 +86,15 @@ static int remove_own_fields(const pge_hook *hook) {
     pge_worker *worker = hook->filter->worker;
     playgate_slice names[PGE_FIELDS_LIMIT];
     size_t count = 0, used = 0;
-    for (size_t place = 0; place < worker->field_count; place++) {
-        playgate_slice name = pge_name_of(&worker->fields[place]);
+    for (size_t at = 0; at < worker->field_count; at++) {
+        playgate_slice name = pge_name_of(&worker->fields[at]);
         if (!edge_is_own_name(name)) continue;
         if (name.length > sizeof(worker->asked) - used) return -1;
         memcpy(worker->asked + used, name.bytes, name.length);
         names[count++] = (playgate_slice){worker->asked + used, name.length};
         used += name.length;
     }
-    for (size_t place = 0; place < count; place++) remove_field((void *)(uintptr_t)hook, names[place]);
+    for (size_t at = 0; at < count; at++) remove_field((void *)(uintptr_t)hook, names[at]);
     return 0;
 }
 

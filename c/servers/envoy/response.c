@@ -55,8 +55,8 @@ void pge_mark_response(const pge_hook *hook) {
     envoy_text value = {NULL, 0}, name = {"cache-control", 13};
     playgate_slice values[EDGE_FIELDS_LIMIT];
     size_t found = 0, count = 0;
-    for (size_t place = 0; settings->is_private && (place == 0 || place < count) && found < EDGE_FIELDS_LIMIT; place++)
-        if (envoy_dynamic_module_callback_http_get_header(hook->host, ENVOY_RESPONSE_FIELDS, name, &value, place, &count))
+    for (size_t at = 0; settings->is_private && (at == 0 || at < count) && found < EDGE_FIELDS_LIMIT; at++)
+        if (envoy_dynamic_module_callback_http_get_header(hook->host, ENVOY_RESPONSE_FIELDS, name, &value, at, &count))
             values[found++] = (playgate_slice){value.bytes, value.length};
     edge_mark_response(&filter->outcome, settings, status_of(hook->host), values, count > found ? count : found, set_field, hook->host);
     if (settings->sets_cookie) edge_deliver(&filter->outcome, append_field, hook->host);

@@ -19,8 +19,8 @@ static ngx_int_t note_target(ngx_http_request_t *r, pgn_ctx *ctx) {
 
 static edge_check check_of(pgn_checked *checked) {
     edge_check check = {.server = &pgn_server, .context = checked, .rule = &checked->conf->rule};
-    check.place = check.rule->place;
-    check.place_number = check.rule->place_number;
+    check.location = check.rule->location;
+    check.location_number = check.rule->location_number;
     check.answer.buffer = buffer;
     check.answer.capacity = sizeof(buffer);
     return check;
@@ -81,7 +81,7 @@ static ngx_int_t check_served(ngx_http_request_t *r, const pgn_loc_conf *conf, p
 /// Looks at the path that is served: no token may go on in it, and what is open for the client must be open there. A location that names
 /// its resource says what it serves.
 static void look_elsewhere(ngx_http_request_t *r, const pgn_loc_conf *conf, pgn_ctx *ctx) {
-    const playgate_place_rules *demands = &conf->rule.settings.demands;
+    const playgate_location_rules *demands = &conf->rule.settings.demands;
     int is_named = demands->media.length > 0 || demands->resource.length > 0;
     playgate_cut served;
     ngx_int_t failed = 0, result = pgn_cut_served(r, conf, &served);

@@ -70,7 +70,7 @@ void pgn_take_asked(ngx_http_request_t *r, pgn_ctx *ctx) {
     pgn_checked checked = {r, ctx->conf};
     ctx->asked = NULL;
     if (asked != NULL && asked->upstream != NULL
-        && playgate_question_answer((int32_t) asked->headers_out.status, values, asked->upstream, &answer) == PLAYGATE_OK) {
+        && playgate_subrequest_read((int32_t) asked->headers_out.status, values, asked->upstream, &answer) == PLAYGATE_OK) {
         pgn_count_event(conf, answer.outcome == PLAYGATE_ALLOW ? PGN_ASK_ALLOWED : PGN_ASK_REFUSED);
         edge_take(&ctx->outcome, &answer, pgn_server.allocate, &checked);
         return;

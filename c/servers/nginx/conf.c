@@ -21,7 +21,7 @@ void *pgn_create_loc_conf(ngx_conf_t *cf) {
 // MARK: Directives
 
 /// The most words of a directive.
-enum { words_limit = EDGE_PLACES_LIMIT + 2 };
+enum { words_limit = EDGE_SOURCES_LIMIT + 2 };
 
 /// The name of a directive in the table of settings.
 static const char *name_of(const ngx_command_t *command) {
@@ -34,7 +34,7 @@ static const char *set_line(ngx_conf_t *cf, const ngx_command_t *command, edge_s
     const char *words[words_limit] = {name_of(command)};
     const ngx_str_t *given = cf->args->elts;
     if (cf->args->nelts > words_limit) return "has too many words";
-    for (ngx_uint_t place = 1; place < cf->args->nelts; place++) words[place] = (const char *) given[place].data;
+    for (ngx_uint_t at = 1; at < cf->args->nelts; at++) words[at] = (const char *) given[at].data;
     return edge_set_line(settings, EDGE_NGINX, words, cf->args->nelts);
 }
 
@@ -63,14 +63,14 @@ static char *fault(ngx_conf_t *cf, const pgn_where *where, const char *directive
     return NGX_CONF_ERROR;
 }
 
-static void free_place(void *place) { playgate_place_release(place); }
+static void free_location(void *location) { playgate_location_release(location); }
 
 /// Takes the place of the outer block, unless this one has demands of its own.
 static void inherit(pgn_loc_conf *conf, const pgn_loc_conf *outer) {
     edge_settings *settings = &conf->rule.settings;
     int is_own = edge_settings_has(settings, "profile") || edge_settings_has(settings, "resource");
-    if (!is_own) conf->rule.place = outer->rule.place;
-    if (!is_own) conf->rule.place_number = outer->rule.place_number;
+    if (!is_own) conf->rule.location = outer->rule.location;
+    if (!is_own) conf->rule.location_number = outer->rule.location_number;
     if (!edge_settings_has(settings, "mode")) conf->where = outer->where;
     if (!edge_settings_has(settings, "profile")) conf->profile_where = outer->profile_where;
     if (!edge_settings_has(settings, "resource")) conf->resource_where = outer->resource_where;
@@ -86,7 +86,7 @@ static void inherit(pgn_loc_conf *conf, const pgn_loc_conf *outer) {
 
 /// Checks that the policy has what the location names, as far as that is known.
 static char *check_names(ngx_conf_t *cf, const pgn_loc_conf *conf) {
-    const playgate_place_rules *demands = &conf->rule.settings.demands;
+    const playgate_location_rules *demands = &conf->rule.settings.demands;
     const playgate_policy *policy = conf->policy == NULL ? NULL : playgate_source_policy(conf->policy->source);
     if (policy != NULL && demands->profile.length > 0 && !playgate_policy_has_profile(policy, demands->profile))
         return fault(cf, &conf->profile_where, "playgate_profile", "names no profile of the policy");
@@ -97,21 +97,21 @@ static char *check_names(ngx_conf_t *cf, const pgn_loc_conf *conf) {
 
 static char *make_rule(ngx_conf_t *cf, pgn_main_conf *main, pgn_loc_conf *conf) {
     playgate_error error;
-    int is_inherited = conf->rule.place != NULL, has_resource = conf->resource_where.line != 0;
+    int is_inherited = conf->rule.location != NULL, has_resource = conf->resource_where.line != 0;
     ngx_pool_cleanup_t *cleanup = ngx_pool_cleanup_add(cf->pool, 0);
     if (cleanup == NULL) return NGX_CONF_ERROR;
     conf->rule.policy = conf->policy == NULL ? NULL : &conf->policy->followed;
     ngx_memzero(&error, sizeof(error));
-    const char *wrong = edge_rule_make(&conf->rule, main->places + 1, &error);
+    const char *wrong = edge_rule_make(&conf->rule, main->locations + 1, &error);
     if (wrong == error.message) {
         const pgn_where *where = has_resource ? &conf->resource_where : &conf->profile_where;
         return fault(cf, where, has_resource ? "playgate_resource" : "playgate_profile", wrong);
     }
     if (wrong != NULL) return fault(cf, &conf->where, "playgate", wrong);
-    if (is_inherited || conf->rule.place == NULL) return NGX_CONF_OK;
-    main->places++;
-    cleanup->handler = free_place;
-    cleanup->data = conf->rule.place;
+    if (is_inherited || conf->rule.location == NULL) return NGX_CONF_OK;
+    main->locations++;
+    cleanup->handler = free_location;
+    cleanup->data = conf->rule.location;
     return NGX_CONF_OK;
 }
 

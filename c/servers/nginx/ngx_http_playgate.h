@@ -73,7 +73,7 @@ void pgn_stop_policies(ngx_cycle_t *cycle);
 
 // MARK: Configuration
 
-/// What the operator's variables say of a client's place.
+/// What the operator's variables say of the network and country of a client.
 typedef enum { PGN_COUNTRY, PGN_ASN, PGN_POSITION, PGN_FACTS } pgn_fact;
 
 typedef struct pgn_status pgn_status;
@@ -86,8 +86,8 @@ typedef struct {
     ngx_shm_zone_t *zone;
     /// The parts of targets that no log may show: those of all locations.
     edge_rules secret;
-    /// The number of places, so that each has one.
-    uint64_t places;
+    /// The number of locations, so that each has one.
+    uint64_t locations;
     /// 1 if a location is protected.
     unsigned used : 1;
     ngx_int_t request_uri_index;
@@ -187,8 +187,8 @@ void pgn_forget_variable(ngx_http_request_t *r, ngx_int_t index);
 
 /// The values of a header field in a list, as playgate_header_values() returns them.
 size_t pgn_values(const ngx_list_t *fields, playgate_slice name, playgate_slice *values, size_t capacity);
-/// Adds the facts of the client's connection and place.
-ngx_int_t pgn_state_place(const pgn_checked *checked, playgate_request *facts);
+/// Adds the facts of the client's connection, and of its network and country.
+ngx_int_t pgn_state_connection(const pgn_checked *checked, playgate_request *facts);
 /// `$playgate_client_key`: the client's key in Base64.
 ngx_int_t pgn_client_key(ngx_http_request_t *r, ngx_http_variable_value_t *value, uintptr_t unused);
 
@@ -204,7 +204,7 @@ ngx_int_t pgn_add_variables(ngx_conf_t *cf);
 typedef enum { PGN_ASK_ALLOWED, PGN_ASK_REFUSED, PGN_ASK_FAILED, PGN_LOADED, PGN_LOAD_FAILED, PGN_EVENTS } pgn_event;
 
 ngx_int_t pgn_add_zone(ngx_conf_t *cf, pgn_main_conf *conf);
-playgate_memo_counters *pgn_memo_counters(const pgn_main_conf *conf);
+playgate_answer_cache_counters *pgn_cache_counters(const pgn_main_conf *conf);
 void pgn_count_event(const pgn_main_conf *conf, pgn_event event);
 void pgn_count_answer(const pgn_main_conf *conf, const edge_outcome *outcome, int mode);
 

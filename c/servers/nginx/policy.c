@@ -25,8 +25,8 @@ static int is_same(const char *one, const char *other) { return slice_is(slice_o
 
 static pgn_policy *known_policy(const pgn_main_conf *main, const char *path) {
     pgn_policy **policies = main->policies.elts;
-    for (ngx_uint_t place = 0; place < main->policies.nelts; place++)
-        if (is_same(policies[place]->path, path)) return policies[place];
+    for (ngx_uint_t at = 0; at < main->policies.nelts; at++)
+        if (is_same(policies[at]->path, path)) return policies[at];
     return NULL;
 }
 
@@ -46,10 +46,10 @@ static char *open_source(ngx_conf_t *cf, pgn_policy *policy) {
 }
 
 static pgn_policy *new_policy(ngx_conf_t *cf, pgn_main_conf *main, const edge_settings *settings) {
-    pgn_policy *policy = ngx_pcalloc(cf->pool, sizeof(*policy)), **place = ngx_array_push(&main->policies);
+    pgn_policy *policy = ngx_pcalloc(cf->pool, sizeof(*policy)), **slot = ngx_array_push(&main->policies);
     ngx_pool_cleanup_t *cleanup = ngx_pool_cleanup_add(cf->pool, 0);
-    if (policy == NULL || place == NULL || cleanup == NULL) return NULL;
-    *place = policy;
+    if (policy == NULL || slot == NULL || cleanup == NULL) return NULL;
+    *slot = policy;
     policy->path = settings->policy;
     policy->key = settings->key;
     policy->trust = settings->trust;
@@ -101,9 +101,9 @@ static void tell(pgn_policy *policy) {
     ngx_memcpy(messages, policy->messages, count * sizeof(pgn_message));
     policy->message_count = 0;
     pthread_mutex_unlock(&policy->lock);
-    for (size_t place = 0; place < count; place++) {
-        ngx_uint_t severity = messages[place].level == PLAYGATE_LOG_ERROR ? NGX_LOG_ERR : NGX_LOG_NOTICE;
-        ngx_log_error(severity, ngx_cycle->log, 0, "playgate: %s: %s", policy->path, messages[place].text);
+    for (size_t at = 0; at < count; at++) {
+        ngx_uint_t severity = messages[at].level == PLAYGATE_LOG_ERROR ? NGX_LOG_ERR : NGX_LOG_NOTICE;
+        ngx_log_error(severity, ngx_cycle->log, 0, "playgate: %s: %s", policy->path, messages[at].text);
     }
 }
 
@@ -135,7 +135,7 @@ static void start_policy(const pgn_main_conf *conf, pgn_policy *policy) {
         ngx_log_error(NGX_LOG_ALERT, ngx_cycle->log, 0, "playgate: the policy \"%s\" cannot be used: %s", policy->path, error.message);
         return;
     }
-    if (edge_policy_start(&policy->followed, settings->answers, settings->answer_size, 0, pgn_memo_counters(conf)) != 0)
+    if (edge_policy_start(&policy->followed, settings->answers, settings->answer_size, 0, pgn_cache_counters(conf)) != 0)
         ngx_log_error(NGX_LOG_ALERT, ngx_cycle->log, 0, "playgate: the policy \"%s\" is not followed: no memory, or no thread", policy->path);
     start_timer(policy);
 }
@@ -150,7 +150,7 @@ ngx_int_t pgn_start_policies(ngx_cycle_t *cycle) {
         return NGX_OK;
     }
     pgn_policy **policies = conf->policies.elts;
-    for (ngx_uint_t place = 0; place < conf->policies.nelts; place++) start_policy(conf, policies[place]);
+    for (ngx_uint_t at = 0; at < conf->policies.nelts; at++) start_policy(conf, policies[at]);
     return NGX_OK;
 }
 
@@ -158,5 +158,5 @@ void pgn_stop_policies(ngx_cycle_t *cycle) {
     pgn_main_conf *conf = main_conf(cycle);
     if (conf == NULL) return;
     pgn_policy **policies = conf->policies.elts;
-    for (ngx_uint_t place = 0; place < conf->policies.nelts; place++) edge_policy_stop(&policies[place]->followed);
+    for (ngx_uint_t at = 0; at < conf->policies.nelts; at++) edge_policy_stop(&policies[at]->followed);
 }

@@ -53,7 +53,7 @@ static int state(void *context, playgate_request *facts) {
     facts->host = host_of(r);
     // A unix socket has no address.
     if (r->connection->sockaddr->sa_family != AF_UNIX) facts->client = pgn_slice(r->connection->addr_text);
-    return pgn_state_place(checked, facts) == NGX_OK ? 0 : -1;
+    return pgn_state_connection(checked, facts) == NGX_OK ? 0 : -1;
 }
 
 static void *allocate(void *context, size_t size) { return ngx_pnalloc(((const pgn_checked *) context)->r->pool, size); }
@@ -83,13 +83,13 @@ static ngx_int_t compile(ngx_conf_t *cf, ngx_str_t text, ngx_http_complex_value_
 char *pgn_set_facts(ngx_conf_t *cf, ngx_command_t *command, void *data) {
     pgn_loc_conf *conf = data;
     ngx_str_t *words = cf->args->elts;
-    for (ngx_uint_t place = 1; place < cf->args->nelts; place++) {
+    for (ngx_uint_t at = 1; at < cf->args->nelts; at++) {
         ngx_uint_t fact = 0;
-        while (fact < PGN_FACTS && ngx_strncmp(words[place].data, names[fact], ngx_strlen(names[fact])) != 0) fact++;
+        while (fact < PGN_FACTS && ngx_strncmp(words[at].data, names[fact], ngx_strlen(names[fact])) != 0) fact++;
         if (fact == PGN_FACTS) return "takes country=VALUE, asn=VALUE and position=VALUE";
         if (conf->facts[fact] != NULL) return "is duplicate";
         size_t length = ngx_strlen(names[fact]);
-        ngx_str_t text = {words[place].len - length, words[place].data + length};
+        ngx_str_t text = {words[at].len - length, words[at].data + length};
         if (compile(cf, text, &conf->facts[fact]) != NGX_OK) return NGX_CONF_ERROR;
     }
     return NGX_CONF_OK;
@@ -131,7 +131,7 @@ static ngx_int_t state_connection(ngx_http_request_t *r, playgate_request *facts
     return NGX_OK;
 }
 
-ngx_int_t pgn_state_place(const pgn_checked *checked, playgate_request *facts) {
+ngx_int_t pgn_state_connection(const pgn_checked *checked, playgate_request *facts) {
     ngx_str_t texts[PGN_FACTS];
     ngx_memzero(texts, sizeof(texts));
     for (ngx_uint_t fact = 0; fact < PGN_FACTS; fact++) {

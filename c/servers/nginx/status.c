@@ -9,7 +9,7 @@
 
 /// Counters in memory that all workers share, and that stay at a reload.
 struct pgn_status {
-    playgate_memo_counters memo;
+    playgate_answer_cache_counters cache;
     ngx_atomic_t events[PGN_EVENTS];
     /// Refusals that the shadow mode let pass, and answers whose code the library does not know.
     ngx_atomic_t shadowed;
@@ -18,7 +18,7 @@ struct pgn_status {
     ngx_atomic_t answers[PGN_CODES_LIMIT];
 };
 
-/// All codes, in ascending order, and the place of each; the same in all processes.
+/// All codes, in ascending order, and the index of each; the same in all processes.
 static int32_t codes[PGN_CODES_LIMIT];
 static size_t code_count;
 
@@ -48,9 +48,9 @@ ngx_int_t pgn_add_zone(ngx_conf_t *cf, pgn_main_conf *conf) {
 
 static pgn_status *status_of(const pgn_main_conf *conf) { return conf->zone != NULL ? conf->zone->data : NULL; }
 
-playgate_memo_counters *pgn_memo_counters(const pgn_main_conf *conf) {
+playgate_answer_cache_counters *pgn_cache_counters(const pgn_main_conf *conf) {
     pgn_status *status = status_of(conf);
-    return status != NULL ? &status->memo : NULL;
+    return status != NULL ? &status->cache : NULL;
 }
 
 void pgn_count_event(const pgn_main_conf *conf, pgn_event event) {
@@ -79,10 +79,10 @@ static u_char *write_head(u_char *text, u_char *end, const char *name, const cha
 
 static u_char *write_answers(u_char *text, u_char *end, const pgn_status *status) {
     text = write_head(text, end, "answers_total", "counter", "Requests to protected locations, by the code of the answer.");
-    for (size_t place = 0; place < code_count; place++) {
-        const char *name = playgate_code_name(codes[place]);
-        if (status->answers[place] == 0 || name == NULL) continue;
-        text = ngx_slprintf(text, end, "playgate_nginx_answers_total{code=\"%s\"} %uA\n", name, status->answers[place]);
+    for (size_t at = 0; at < code_count; at++) {
+        const char *name = playgate_code_name(codes[at]);
+        if (status->answers[at] == 0 || name == NULL) continue;
+        text = ngx_slprintf(text, end, "playgate_nginx_answers_total{code=\"%s\"} %uA\n", name, status->answers[at]);
     }
     text = ngx_slprintf(text, end, "playgate_nginx_answers_total{code=\"other\"} %uA\n", status->others);
     text = write_head(text, end, "shadowed_total", "counter", "Refusals that playgate shadow let pass.");
@@ -90,7 +90,7 @@ static u_char *write_answers(u_char *text, u_char *end, const pgn_status *status
 }
 
 static u_char *write_events(u_char *text, u_char *end, const pgn_status *status) {
-    const playgate_memo_counters *memo = &status->memo;
+    const playgate_answer_cache_counters *cache = &status->cache;
     text = write_head(text, end, "asks_total", "counter", "Sub-requests to the service, by their result.");
     text = ngx_slprintf(text, end, "playgate_nginx_asks_total{result=\"allow\"} %uA\n", status->events[PGN_ASK_ALLOWED]);
     text = ngx_slprintf(text, end, "playgate_nginx_asks_total{result=\"refuse\"} %uA\n", status->events[PGN_ASK_REFUSED]);
@@ -99,20 +99,20 @@ static u_char *write_events(u_char *text, u_char *end, const pgn_status *status)
     text = ngx_slprintf(text, end, "playgate_nginx_policy_loads_total{result=\"ok\"} %uA\n", status->events[PGN_LOADED]);
     text = ngx_slprintf(text, end, "playgate_nginx_policy_loads_total{result=\"error\"} %uA\n", status->events[PGN_LOAD_FAILED]);
     text = write_head(text, end, "cache_lookups_total", "counter", "Look-ups in the workers' memory of answers.");
-    text = ngx_slprintf(text, end, "playgate_nginx_cache_lookups_total{result=\"hit\"} %uL\n", memo->hits);
-    text = ngx_slprintf(text, end, "playgate_nginx_cache_lookups_total{result=\"miss\"} %uL\n", memo->misses);
+    text = ngx_slprintf(text, end, "playgate_nginx_cache_lookups_total{result=\"hit\"} %uL\n", cache->hits);
+    text = ngx_slprintf(text, end, "playgate_nginx_cache_lookups_total{result=\"miss\"} %uL\n", cache->misses);
     text = write_head(text, end, "cache_answers_total", "counter", "Answers that were to be kept.");
-    text = ngx_slprintf(text, end, "playgate_nginx_cache_answers_total{result=\"kept\"} %uL\n", memo->stored);
-    return ngx_slprintf(text, end, "playgate_nginx_cache_answers_total{result=\"too_large\"} %uL\n", memo->rejected);
+    text = ngx_slprintf(text, end, "playgate_nginx_cache_answers_total{result=\"kept\"} %uL\n", cache->stored);
+    return ngx_slprintf(text, end, "playgate_nginx_cache_answers_total{result=\"too_large\"} %uL\n", cache->rejected);
 }
 
 static u_char *write_policies(u_char *text, u_char *end, const pgn_main_conf *conf) {
     pgn_policy **policies = conf->policies.elts;
     text = write_head(text, end, "policy_fresh_until_seconds", "gauge",
                       "The time from which on this worker's policy is too old; 0 without one.");
-    for (ngx_uint_t place = 0; place < conf->policies.nelts; place++) {
-        int64_t until = playgate_engine_fresh_until(edge_policy_engine(&policies[place]->followed));
-        text = ngx_slprintf(text, end, "playgate_nginx_policy_fresh_until_seconds{policy=\"%ui\"} %L\n", place, until / 1000);
+    for (ngx_uint_t at = 0; at < conf->policies.nelts; at++) {
+        int64_t until = playgate_engine_fresh_until(edge_policy_engine(&policies[at]->followed));
+        text = ngx_slprintf(text, end, "playgate_nginx_policy_fresh_until_seconds{policy=\"%ui\"} %L\n", at, until / 1000);
     }
     return text;
 }

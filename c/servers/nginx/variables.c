@@ -62,11 +62,11 @@ static ngx_http_variable_t variables[] = {
 };
 
 ngx_int_t pgn_add_variables(ngx_conf_t *cf) {
-    for (size_t place = 0; place < sizeof(variables) / sizeof(variables[0]); place++) {
-        ngx_http_variable_t *variable = ngx_http_add_variable(cf, &variables[place].name, variables[place].flags);
+    for (size_t at = 0; at < sizeof(variables) / sizeof(variables[0]); at++) {
+        ngx_http_variable_t *variable = ngx_http_add_variable(cf, &variables[at].name, variables[at].flags);
         if (variable == NULL) return NGX_ERROR;
-        variable->get_handler = variables[place].get_handler;
-        variable->data = variables[place].data;
+        variable->get_handler = variables[at].get_handler;
+        variable->data = variables[at].data;
     }
     return NGX_OK;
 }

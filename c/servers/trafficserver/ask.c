@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// The question to the service, on a thread that may wait.
+// The sub-request to the service, on a thread that may wait.
 
 #include "playgate_trafficserver.h"
 
@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/// A copy of a question: the transaction has lost its tokens when the service is asked.
+/// A copy of a sub-request: the transaction has lost its tokens when the service is asked.
 struct pgt_question {
     TSHttpTxn transaction;
     pgt_ctx *ctx;
     /// The thread of the transaction, and its continuation there.
     TSEventThread thread;
     TSCont end;
-    playgate_question question;
+    playgate_subrequest subrequest;
     /// The time at which the answer is late, by the steady clock.
     int64_t deadline;
     size_t used;
@@ -30,62 +30,62 @@ struct pgt_question {
 
 // MARK: Copies
 
-/// Copies a text into the memory of a question, which has room for it.
-static playgate_slice copied(pgt_question *question, playgate_slice text) {
-    if (text.length == 0 || text.length > question->size - question->used) return slice_of(NULL);
-    playgate_slice copy = {question->bytes + question->used, text.length};
-    memcpy(question->bytes + question->used, text.bytes, text.length);
-    question->used += text.length;
+/// Copies a text into the memory of a sub-request, which has room for it.
+static playgate_slice copied(pgt_question *subrequest, playgate_slice text) {
+    if (text.length == 0 || text.length > subrequest->size - subrequest->used) return slice_of(NULL);
+    playgate_slice copy = {subrequest->bytes + subrequest->used, text.length};
+    memcpy(subrequest->bytes + subrequest->used, text.bytes, text.length);
+    subrequest->used += text.length;
     return copy;
 }
 
 pgt_question *pgt_make_question(TSHttpTxn transaction, const edge_check *check) {
-    playgate_question made = {.size = sizeof(made)};
-    if (edge_check_question(check, &made) != 0) return NULL;
+    playgate_subrequest made = {.size = sizeof(made)};
+    if (edge_check_subrequest(check, &made) != 0) return NULL;
     size_t size = made.target.length;
-    for (uint32_t place = 0; place < made.field_count; place++) size += made.fields[place].value.length;
-    pgt_question *question = calloc(1, sizeof(*question) + size);
-    if (question == NULL) return NULL;
-    question->transaction = transaction;
-    question->size = size;
-    question->question = made;
-    question->question.target = copied(question, made.target);
+    for (uint32_t at = 0; at < made.field_count; at++) size += made.fields[at].value.length;
+    pgt_question *subrequest = calloc(1, sizeof(*subrequest) + size);
+    if (subrequest == NULL) return NULL;
+    subrequest->transaction = transaction;
+    subrequest->size = size;
+    subrequest->subrequest = made;
+    subrequest->subrequest.target = copied(subrequest, made.target);
     // Their names are constant, or of the settings.
-    for (uint32_t place = 0; place < made.field_count; place++)
-        question->question.fields[place].value = copied(question, made.fields[place].value);
-    return question;
+    for (uint32_t at = 0; at < made.field_count; at++)
+        subrequest->subrequest.fields[at].value = copied(subrequest, made.fields[at].value);
+    return subrequest;
 }
 
-void pgt_free_question(pgt_question *question) {
-    if (question == NULL) return;
-    memory_wipe(question->bytes, question->size);
-    free(question);
+void pgt_free_question(pgt_question *subrequest) {
+    if (subrequest == NULL) return;
+    memory_wipe(subrequest->bytes, subrequest->size);
+    free(subrequest);
 }
 
 // MARK: Asking
 
 /// Asks. What the policy has allowed stays allowed without an answer, and all else stays closed. What has waited for a thread until
 /// its answer is late is not asked: else a service that hangs would keep the threads busy with players that have gone.
-static void ask(pgt_ctx *ctx, const pgt_question *question) {
+static void ask(pgt_ctx *ctx, const pgt_question *subrequest) {
     char buffer[PLAYGATE_BUFFER_SIZE];
     playgate_answer answer = {.size = sizeof(answer), .buffer = buffer, .capacity = sizeof(buffer)};
-    int is_late = clock_steady() > question->deadline;
+    int is_late = clock_steady() > subrequest->deadline;
     pgt_count(EDGE_ASKED);
-    if (!is_late && playgate_ask_question(ctx->line->asker, &question->question, &answer) == PLAYGATE_OK)
+    if (!is_late && playgate_ask_subrequest(ctx->line->asker, &subrequest->subrequest, &answer) == PLAYGATE_OK)
         edge_take(&ctx->outcome, &answer, pgt_allocate, ctx);
     else
         pgt_count(EDGE_ASK_FAILED);
 }
 
-/// The end of a question, on the thread and under the lock of its transaction: Traffic Server may else continue it on any thread, apart from
+/// The end of a sub-request, on the thread and under the lock of its transaction: Traffic Server may else continue it on any thread, apart from
 /// its connections.
 static int on_return(TSCont continuation, TSEvent event, void *data) {
     (void)event;
     (void)data;
-    pgt_question *question = TSContDataGet(continuation);
-    pgt_ctx *ctx = question->ctx;
-    TSHttpTxn transaction = question->transaction;
-    pgt_free_question(question);
+    pgt_question *subrequest = TSContDataGet(continuation);
+    pgt_ctx *ctx = subrequest->ctx;
+    TSHttpTxn transaction = subrequest->transaction;
+    pgt_free_question(subrequest);
     TSContDestroy(continuation);
     pgt_apply(transaction, ctx);
     // From here on, the transaction and its context may have gone.
@@ -96,16 +96,16 @@ static int on_return(TSCont continuation, TSEvent event, void *data) {
 static int on_thread(TSCont continuation, TSEvent event, void *data) {
     (void)event;
     (void)data;
-    pgt_question *question = TSContDataGet(continuation);
+    pgt_question *subrequest = TSContDataGet(continuation);
     TSContDestroy(continuation);
-    ask(question->ctx, question);
-    TSContScheduleOnThread(question->end, 0, question->thread);
+    ask(subrequest->ctx, subrequest);
+    TSContScheduleOnThread(subrequest->end, 0, subrequest->thread);
     return 0;
 }
 
 // MARK: Threads for tasks
 
-/// The time until a question that has come too early is looked at again, in milliseconds.
+/// The time until a sub-request that has come too early is looked at again, in milliseconds.
 enum { early_pause = 10 };
 
 /// 1 if Traffic Server has its threads for tasks. It serves requests before that, and ends if a task is given to no thread.
@@ -125,39 +125,39 @@ void pgt_await_task_threads(void) {
     else TSLifecycleHookAdd(TS_LIFECYCLE_TASK_THREADS_READY_HOOK, TSContCreate(on_ready, NULL));
 }
 
-static void hand_over(pgt_question *question);
+static void hand_over(pgt_question *subrequest);
 
 static int on_early(TSCont continuation, TSEvent event, void *data) {
     (void)event;
     (void)data;
-    pgt_question *question = TSContDataGet(continuation);
+    pgt_question *subrequest = TSContDataGet(continuation);
     TSContDestroy(continuation);
-    hand_over(question);
+    hand_over(subrequest);
     return 0;
 }
 
-/// Gives a question to a thread for tasks; without one, until the answer would be late, to the transaction's own thread.
-static void hand_over(pgt_question *question) {
+/// Gives a sub-request to a thread for tasks; without one, until the answer would be late, to the transaction's own thread.
+static void hand_over(pgt_question *subrequest) {
     int is_ready = atomic_load(&has_task_threads);
-    if (!is_ready && clock_steady() > question->deadline) {
-        ask(question->ctx, question);
-        TSContScheduleOnThread(question->end, 0, question->thread);
+    if (!is_ready && clock_steady() > subrequest->deadline) {
+        ask(subrequest->ctx, subrequest);
+        TSContScheduleOnThread(subrequest->end, 0, subrequest->thread);
         return;
     }
     TSCont continuation = TSContCreate(is_ready ? on_thread : on_early, TSMutexCreate());
-    TSContDataSet(continuation, question);
+    TSContDataSet(continuation, subrequest);
     if (is_ready) TSContScheduleOnPool(continuation, 0, TS_THREAD_POOL_TASK);
-    else TSContScheduleOnThread(continuation, early_pause, question->thread);
+    else TSContScheduleOnThread(continuation, early_pause, subrequest->thread);
 }
 
 void pgt_ask(pgt_ctx *ctx) {
-    pgt_question *question = ctx->question;
-    ctx->question = NULL;
-    question->ctx = ctx;
-    question->deadline = clock_steady() + ctx->line->rule.settings.ask_timeout;
-    question->thread = TSEventThreadSelf();
+    pgt_question *subrequest = ctx->subrequest;
+    ctx->subrequest = NULL;
+    subrequest->ctx = ctx;
+    subrequest->deadline = clock_steady() + ctx->line->rule.settings.ask_timeout;
+    subrequest->thread = TSEventThreadSelf();
     // A transaction is a continuation, and its lock is that of its client's connection.
-    question->end = TSContCreate(on_return, TSContMutexGet((TSCont)question->transaction));
-    TSContDataSet(question->end, question);
-    hand_over(question);
+    subrequest->end = TSContCreate(on_return, TSContMutexGet((TSCont)subrequest->transaction));
+    TSContDataSet(subrequest->end, subrequest);
+    hand_over(subrequest);
 }

@@ -40,8 +40,8 @@ static int read_word(pgt_line *line, const char *word, const fault *fault) {
 static int read_words(pgt_line *line, int count, char *const *words, const fault *fault) {
     line->words = calloc((size_t)(count > 0 ? count : 1), sizeof(*line->words));
     if (line->words == NULL) return fail(fault, NULL, "there is no memory");
-    for (int place = 0; place < count; place++) {
-        char *word = line->words[place] = strdup(words[place]);
+    for (int at = 0; at < count; at++) {
+        char *word = line->words[at] = strdup(words[at]);
         if (word == NULL) return fail(fault, NULL, "there is no memory");
         line->word_count++;
         if (read_word(line, word, fault) != 0) return -1;
@@ -51,9 +51,9 @@ static int read_words(pgt_line *line, int count, char *const *words, const fault
 }
 
 static int make_rule(pgt_line *line, const fault *fault) {
-    static atomic_uint_fast64_t places;
+    static atomic_uint_fast64_t locations;
     playgate_error error = {0};
-    const char *message = edge_rule_make(&line->rule, atomic_fetch_add(&places, 1) + 1, &error);
+    const char *message = edge_rule_make(&line->rule, atomic_fetch_add(&locations, 1) + 1, &error);
     return message == NULL ? 0 : fail(fault, strncmp(message, "names", 5) == 0 ? "the configuration" : NULL, message);
 }
 
@@ -98,7 +98,7 @@ void pgt_free_line(pgt_line *line) {
     pgt_close_policy(line->policy);
     playgate_asker_free(line->asker);
     edge_rule_free(&line->rule);
-    for (int place = 0; place < line->word_count; place++) free(line->words[place]);
+    for (int at = 0; at < line->word_count; at++) free(line->words[at]);
     free(line->words);
     free(line);
 }

@@ -19,7 +19,7 @@
 ///     policy    the policies, which all remap lines share
 ///     target    the URL of a request
 ///     request   the facts of a request, and the check
-///     ask       the question to the service, on a thread that may wait
+///     ask       the sub-request to the service, on a thread that may wait
 ///     response  what the client sees
 
 #pragma GCC visibility push(hidden)
@@ -76,8 +76,8 @@ typedef struct pgt_question pgt_question;
 /// What was decided about a request, from its remap to its end.
 typedef struct {
     const pgt_line *line;
-    /// The question to the service; null if there is none.
-    pgt_question *question;
+    /// The sub-request to the service; null if there is none.
+    pgt_question *subrequest;
     edge_outcome outcome;
     /// The texts of the outcome.
     void *texts;
@@ -88,7 +88,7 @@ typedef struct {
 extern const edge_server pgt_server;
 
 /// Decides about a request, and removes its tokens from `url`, which goes to cache and origin, from its header, and from the URL for
-/// logs. The outcome is in `ctx`, and a question if the service is to be asked.
+/// logs. The outcome is in `ctx`, and a sub-request if the service is to be asked.
 void pgt_check(TSHttpTxn transaction, const pgt_header *fields, const pgt_url *url, pgt_ctx *ctx);
 /// The values of a header field of a request or response: `header` is a pgt_header.
 size_t pgt_values(void *header, playgate_slice name, playgate_slice *values, size_t capacity);
@@ -98,10 +98,10 @@ void pgt_remove_own_fields(const pgt_header *fields);
 /// Memory for the texts of an outcome, in the place of those before. For `context`, a pgt_ctx.
 void *pgt_allocate(void *context, size_t size);
 
-/// Copies the question about a request, which loses its tokens. Null without memory.
+/// Copies the sub-request about a request, which loses its tokens. Null without memory.
 pgt_question *pgt_make_question(TSHttpTxn transaction, const edge_check *check);
-void pgt_free_question(pgt_question *question);
-/// Learns when questions can be asked. For the load of the plugin.
+void pgt_free_question(pgt_question *subrequest);
+/// Learns when sub-requests can be asked. For the load of the plugin.
 void pgt_await_task_threads(void);
 /// Has a thread that may wait ask the service, and continue the transaction, which is in a hook.
 void pgt_ask(pgt_ctx *ctx);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <ts/remap.h>
 
-/// The place of pgt_ctx in transactions, the counters, and the continuation of all hooks: it has no state, and so no lock.
+/// The index of pgt_ctx in transactions, the counters, and the continuation of all hooks: it has no state, and so no lock.
 static int slot;
 static int counters[EDGE_EVENTS];
 static TSCont hooks;
@@ -22,13 +22,13 @@ static int make_counters(void) {
     static const char *const names[EDGE_EVENTS] = {
         [EDGE_ALLOWED] = "plugin.playgate.allowed",    [EDGE_REFUSED] = "plugin.playgate.refused",
         [EDGE_ASKED] = "plugin.playgate.asked",        [EDGE_ASK_FAILED] = "plugin.playgate.ask_failed",
-        [EDGE_FOUND] = "plugin.playgate.memo_hits",    [EDGE_MISSED] = "plugin.playgate.memo_misses",
+        [EDGE_FOUND] = "plugin.playgate.cache_hits",    [EDGE_MISSED] = "plugin.playgate.cache_misses",
     };
-    for (int place = 0; place < EDGE_EVENTS; place++) {
+    for (int at = 0; at < EDGE_EVENTS; at++) {
         // A plugin of a newer file finds those of the older one.
-        if (TSStatFindName(names[place], &counters[place]) == TS_SUCCESS) continue;
-        counters[place] = TSStatCreate(names[place], TS_RECORDDATATYPE_INT, TS_STAT_NON_PERSISTENT, TS_STAT_SYNC_SUM);
-        if (counters[place] == TS_ERROR) return -1;
+        if (TSStatFindName(names[at], &counters[at]) == TS_SUCCESS) continue;
+        counters[at] = TSStatCreate(names[at], TS_RECORDDATATYPE_INT, TS_STAT_NON_PERSISTENT, TS_STAT_SYNC_SUM);
+        if (counters[at] == TS_ERROR) return -1;
     }
     return 0;
 }
@@ -41,7 +41,7 @@ static int on_hook(TSCont continuation, TSEvent event, void *data) {
     if (event == TS_EVENT_HTTP_TXN_CLOSE) {
         TSUserArgSet(transaction, slot, NULL);
         pgt_free_ctx(ctx);
-    } else if (event == TS_EVENT_HTTP_POST_REMAP && ctx != NULL && ctx->question != NULL) {
+    } else if (event == TS_EVENT_HTTP_POST_REMAP && ctx != NULL && ctx->subrequest != NULL) {
         // The thread that asks continues.
         pgt_ask(ctx);
         return 0;
@@ -123,7 +123,7 @@ TSRemapStatus TSRemapDoRemap(void *instance, TSHttpTxn transaction, TSRemapReque
         pgt_check(transaction, &fields, &url, ctx);
     }
     // Traffic Server waits after the remap, before it looks into its cache.
-    if (ctx->question != NULL) TSHttpTxnHookAdd(transaction, TS_HTTP_POST_REMAP_HOOK, hooks);
+    if (ctx->subrequest != NULL) TSHttpTxnHookAdd(transaction, TS_HTTP_POST_REMAP_HOOK, hooks);
     else pgt_apply(transaction, ctx);
     return TSREMAP_NO_REMAP;
 }

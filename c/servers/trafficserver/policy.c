@@ -97,9 +97,9 @@ void pgt_close_policy(pgt_policy *policy) {
     if (policy == NULL) return;
     pthread_mutex_lock(&lock);
     int is_last = --policy->users == 0;
-    pgt_policy **place = &policies;
-    while (is_last && *place != policy) place = &(*place)->next;
-    if (is_last) *place = policy->next;
+    pgt_policy **link = &policies;
+    while (is_last && *link != policy) link = &(*link)->next;
+    if (is_last) *link = policy->next;
     pthread_mutex_unlock(&lock);
     if (is_last) edge_policy_stop(&policy->followed);
 }

@@ -150,16 +150,16 @@ static void close_request(edge_check *check, const pgt_url *client, const pgt_ur
     check->is_unreadable = 1;
     if (client != NULL) pgt_set_target(client, slice_of("/"));
     pgt_set_target(url, slice_of("/"));
-    pgt_free_question(ctx->question);
-    ctx->question = NULL;
+    pgt_free_question(ctx->subrequest);
+    ctx->subrequest = NULL;
 }
 
 void pgt_check(TSHttpTxn transaction, const pgt_header *fields, const pgt_url *url, pgt_ctx *ctx) {
     char texts[PLAYGATE_BUFFER_SIZE], text[EDGE_TARGET_LIMIT], rest[EDGE_TARGET_LIMIT];
     checked request = {.transaction = transaction, .ctx = ctx, .fields = *fields};
     edge_check check = {.server = &pgt_server, .context = &request, .rule = &ctx->line->rule};
-    check.place = check.rule->place;
-    check.place_number = check.rule->place_number;
+    check.location = check.rule->location;
+    check.location_number = check.rule->location_number;
     check.answer.buffer = texts;
     check.answer.capacity = sizeof(texts);
     if (TSHttpTxnPristineUrlGet(transaction, &request.client_url.buffer, &request.client_url.url) != TS_SUCCESS) {
@@ -170,7 +170,7 @@ void pgt_check(TSHttpTxn transaction, const pgt_header *fields, const pgt_url *u
     }
     check.target = pgt_target(&request.client_url, text);
     edge_check_run(&check, rest, sizeof(rest));
-    if (check.is_asked) ctx->question = pgt_make_question(transaction, &check);
+    if (check.is_asked) ctx->subrequest = pgt_make_question(transaction, &check);
     edge_check_take(&check, &ctx->outcome);
     if (check.is_unreadable) {
         close_request(&check, &request.client_url, url);

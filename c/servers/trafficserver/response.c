@@ -18,7 +18,7 @@ void *pgt_allocate(void *context, size_t size) {
 
 void pgt_free_ctx(pgt_ctx *ctx) {
     if (ctx == NULL) return;
-    pgt_free_question(ctx->question);
+    pgt_free_question(ctx->subrequest);
     free(ctx->texts);
     free(ctx);
 }
@@ -36,8 +36,8 @@ void pgt_apply(TSHttpTxn transaction, const pgt_ctx *ctx) {
 }
 
 void pgt_revoke(TSHttpTxn transaction, pgt_ctx *ctx) {
-    pgt_free_question(ctx->question);
-    ctx->question = NULL;
+    pgt_free_question(ctx->subrequest);
+    ctx->subrequest = NULL;
     ctx->is_preflight = 0;
     edge_refuse(&ctx->outcome, "internal_failure", 503);
     // In shadow mode too.

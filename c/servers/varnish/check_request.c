@@ -9,9 +9,9 @@
 
 #include <stdlib.h>
 
-static const pgv_place *find_place(const struct vmod_playgate_policy *gate, const char *name) {
-    for (size_t place = 0; place < gate->place_count; place++)
-        if (strcmp(gate->places[place].name, name) == 0) return &gate->places[place];
+static const pgv_location *find_location(const struct vmod_playgate_policy *gate, const char *name) {
+    for (size_t at = 0; at < gate->location_count; at++)
+        if (strcmp(gate->locations[at].name, name) == 0) return &gate->locations[at];
     return NULL;
 }
 
@@ -35,9 +35,9 @@ static const char *host_of(VRT_CTX) {
 
 /// True if the request was decided before, such as before VCL has restarted it: its token may have been consumed then, and is not
 /// there any more. VCL may have removed the query.
-static int is_decided(VRT_CTX, const pgv_task *task, const pgv_place *place, unsigned is_https) {
+static int is_decided(VRT_CTX, const pgv_task *task, const pgv_location *location, unsigned is_https) {
     const char *url = ctx->http_req->hd[HTTP_HDR_URL].b;
-    if (task->magic != PGV_TASK_MAGIC || task->place != place || task->is_https != is_https) return 0;
+    if (task->magic != PGV_TASK_MAGIC || task->location != location || task->is_https != is_https) return 0;
     if (url == NULL || task->target == NULL) return 0;
     if (!is_text(task->method, ctx->http_req->hd[HTTP_HDR_METHOD].b) || !is_text(task->host, host_of(ctx))) return 0;
     size_t length = strlen(url);
@@ -45,9 +45,9 @@ static int is_decided(VRT_CTX, const pgv_task *task, const pgv_place *place, uns
         && (task->target[length] == '\0' || (task->target[length] == '?' && strchr(url, '?') == NULL));
 }
 
-static void note_facts(VRT_CTX, pgv_task *task, const pgv_place *place, unsigned is_https) {
+static void note_facts(VRT_CTX, pgv_task *task, const pgv_location *location, unsigned is_https) {
     task->magic = PGV_TASK_MAGIC;
-    task->place = place;
+    task->location = location;
     task->is_https = is_https;
     task->target = ctx->http_req->hd[HTTP_HDR_URL].b;
     task->method = ctx->http_req->hd[HTTP_HDR_METHOD].b;
@@ -64,12 +64,12 @@ static void set_target(VRT_CTX, const edge_check *check, char *memory) {
     VRT_l_req_url(ctx, memory, vrt_null_strands);
 }
 
-static void check_request(VRT_CTX, struct vmod_playgate_policy *gate, const pgv_place *place, const char *scheme, pgv_task *task) {
+static void check_request(VRT_CTX, struct vmod_playgate_policy *gate, const pgv_location *location, const char *scheme, pgv_task *task) {
     char *texts = malloc(2 * PLAYGATE_BUFFER_SIZE);
     pgv_request request = {.ctx = ctx, .gate = gate, .scheme = scheme};
     edge_check check = {.server = &pgv_server, .context = &request, .rule = &gate->rule};
-    check.place = place == NULL ? NULL : place->place;
-    check.place_number = place == NULL ? 0 : (uint64_t)(place - gate->places) + 1;
+    check.location = location == NULL ? NULL : location->location;
+    check.location_number = location == NULL ? 0 : (uint64_t)(location - gate->locations) + 1;
     check.target = slice_of(ctx->http_req->hd[HTTP_HDR_URL].b);
     check.answer.buffer = texts;
     check.answer.capacity = texts == NULL ? 0 : PLAYGATE_BUFFER_SIZE;
@@ -78,18 +78,18 @@ static void check_request(VRT_CTX, struct vmod_playgate_policy *gate, const pgv_
     if (check.is_asked) edge_check_ask(&check, gate->asker, texts == NULL ? NULL : texts + PLAYGATE_BUFFER_SIZE);
     set_target(ctx, &check, memory);
     if (edge_check_take(&check, &task->outcome) != 0) VRT_fail(ctx, "playgate: the workspace is too small");
-    note_facts(ctx, task, place, scheme == VENUM(https));
+    note_facts(ctx, task, location, scheme == VENUM(https));
     free(texts);
 }
 
 VCL_BOOL vmod_policy_check(VRT_CTX, struct vmod_playgate_policy *gate, VCL_STRING name, VCL_ENUM scheme) {
-    const pgv_place *place = NULL;
+    const pgv_location *location = NULL;
     if (ctx->method != VCL_MET_RECV || !gate->is_warm) {
         VRT_fail(ctx, "playgate: check() is for vcl_recv");
         return 0;
     }
-    if (name != NULL && *name != '\0' && (place = find_place(gate, name)) == NULL) {
-        VRT_fail(ctx, "playgate: check() names no place: %s", name);
+    if (name != NULL && *name != '\0' && (location = find_location(gate, name)) == NULL) {
+        VRT_fail(ctx, "playgate: check() names no location: %s", name);
         return 0;
     }
     pgv_task *task = make_task(ctx, gate);
@@ -98,7 +98,7 @@ VCL_BOOL vmod_policy_check(VRT_CTX, struct vmod_playgate_policy *gate, VCL_STRIN
         return 0;
     }
     pgv_remove_own_fields(ctx->http_req);
-    if (!is_decided(ctx, task, place, scheme == VENUM(https))) check_request(ctx, gate, place, scheme, task);
+    if (!is_decided(ctx, task, location, scheme == VENUM(https))) check_request(ctx, gate, location, scheme, task);
     int is_allowed = task->outcome.outcome == PLAYGATE_ALLOW;
     if (is_allowed) PGV_COUNT(gate, allowed);
     else PGV_COUNT(gate, refused);

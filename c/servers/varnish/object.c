@@ -34,12 +34,12 @@ static playgate_follower_rules follower_rules(struct vmod_playgate_policy *gate)
 }
 
 /// The memory's counters are the first four, in its order.
-static playgate_memo_counters *memo_counters(struct VSC_playgate *counters) {
-    _Static_assert(offsetof(struct VSC_playgate, memo_hits) == offsetof(playgate_memo_counters, hits), "counters in another order");
-    _Static_assert(offsetof(struct VSC_playgate, memo_misses) == offsetof(playgate_memo_counters, misses), "counters in another order");
-    _Static_assert(offsetof(struct VSC_playgate, memo_stored) == offsetof(playgate_memo_counters, stored), "counters in another order");
-    _Static_assert(offsetof(struct VSC_playgate, memo_rejected) == offsetof(playgate_memo_counters, rejected), "counters in another order");
-    return (playgate_memo_counters *)(void *)counters;
+static playgate_answer_cache_counters *memo_counters(struct VSC_playgate *counters) {
+    _Static_assert(offsetof(struct VSC_playgate, cache_hits) == offsetof(playgate_answer_cache_counters, hits), "counters in another order");
+    _Static_assert(offsetof(struct VSC_playgate, cache_misses) == offsetof(playgate_answer_cache_counters, misses), "counters in another order");
+    _Static_assert(offsetof(struct VSC_playgate, memo_stored) == offsetof(playgate_answer_cache_counters, stored), "counters in another order");
+    _Static_assert(offsetof(struct VSC_playgate, memo_rejected) == offsetof(playgate_answer_cache_counters, rejected), "counters in another order");
+    return (playgate_answer_cache_counters *)(void *)counters;
 }
 
 static void forget_source(struct vmod_playgate_policy *gate) {
@@ -56,11 +56,11 @@ static void cool(struct vmod_playgate_policy *gate) {
     if (gate->segment != NULL) VSC_playgate_Destroy(&gate->segment);
 }
 
-/// Checks that the policy has what all places name. Returns 0, or -1 with the fault. A service that has not answered yet cannot tell.
-static int check_places(const struct vmod_playgate_policy *gate, playgate_error *error) {
+/// Checks that the policy has what all locations name. Returns 0, or -1 with the fault. A service that has not answered yet cannot tell.
+static int check_locations(const struct vmod_playgate_policy *gate, playgate_error *error) {
     const playgate_engine *engine = edge_policy_engine(&gate->policy);
-    for (size_t place = 0; engine != NULL && place < gate->place_count; place++)
-        if (playgate_engine_has_place(engine, gate->places[place].place, error) != PLAYGATE_OK) return -1;
+    for (size_t at = 0; engine != NULL && at < gate->location_count; at++)
+        if (playgate_engine_has_location(engine, gate->locations[at].location, error) != PLAYGATE_OK) return -1;
     return 0;
 }
 
@@ -71,7 +71,7 @@ static int warm(VRT_CTX, struct vmod_playgate_policy *gate) {
     playgate_follower_rules rules = follower_rules(gate);
     if (gate->is_warm) return 0;
     gate->counters = VSC_playgate_New(NULL, &gate->segment, "%s", gate->name);
-    int failed = edge_policy_open(&gate->policy, &rules, &error) != PLAYGATE_OK || check_places(gate, &error) != 0;
+    int failed = edge_policy_open(&gate->policy, &rules, &error) != PLAYGATE_OK || check_locations(gate, &error) != 0;
     if (!failed) {
         const edge_settings *settings = &gate->rule.settings;
         failed = edge_policy_start(&gate->policy, settings->answers, settings->answer_size, 1, memo_counters(gate->counters)) != 0;
@@ -128,9 +128,9 @@ int vmod_pgv_event(VRT_CTX, struct vmod_priv *private, enum vcl_event_e event) {
 static void free_policy(struct vmod_playgate_policy *gate) {
     cool(gate);
     playgate_asker_free(gate->asker);
-    for (size_t place = 0; place < gate->place_count; place++) {
-        playgate_place_release(gate->places[place].place);
-        free(gate->places[place].name);
+    for (size_t at = 0; at < gate->location_count; at++) {
+        playgate_location_release(gate->locations[at].location);
+        free(gate->locations[at].name);
     }
     edge_rule_free(&gate->rule);
     for (size_t text = 0; text < PGV_TEXTS; text++) free(gate->texts[text]);
@@ -182,7 +182,7 @@ static int open_source(struct vmod_playgate_policy *gate, playgate_error *error)
 }
 
 VCL_VOID vmod_policy__init(VRT_CTX, struct vmod_playgate_policy **created, const char *name, struct vmod_priv *private,
-                           VCL_STRING source, VCL_STRING key, VCL_STRING ask, VCL_DURATION timeout, VCL_INT memo,
+                           VCL_STRING source, VCL_STRING key, VCL_STRING ask, VCL_DURATION timeout, VCL_INT cache,
                            VCL_STRING trust) {
     playgate_error error = {0};
     struct vmod_playgate_policy *gate = calloc(1, sizeof(*gate));
@@ -198,7 +198,7 @@ VCL_VOID vmod_policy__init(VRT_CTX, struct vmod_playgate_policy **created, const
     long milliseconds = timeout >= 0 && timeout <= 61 ? (long)(timeout * 1000 + 0.5) : 0;
     if (set(gate, PGV_SOURCE, "policy", source, &error) != 0 || set(gate, PGV_KEY, "key", key, &error) != 0
         || set(gate, PGV_TRUST, "trust", trust, &error) != 0 || set(gate, PGV_ASK, "ask", ask, &error) != 0
-        || set_number(gate, "ask_timeout", milliseconds, &error) != 0 || set_number(gate, "memo", memo, &error) != 0
+        || set_number(gate, "ask_timeout", milliseconds, &error) != 0 || set_number(gate, "cache", cache, &error) != 0
         || make_asker(gate, &error) != 0 || make_rule(gate, &error) != 0 || open_source(gate, &error) != 0) {
         if (error.line > 0) VRT_fail(ctx, "playgate.policy(\"%s\"): line %u, column %u: %s", source, error.line, error.column, error.message);
         else VRT_fail(ctx, "playgate.policy(\"%s\"): %s", source, error.message);
@@ -228,15 +228,15 @@ static int may_set(VRT_CTX, const char *method) {
     return 0;
 }
 
-/// Puts places in the place of those that were named before.
-static void set_places(VRT_CTX, struct vmod_playgate_policy *gate, const char *method, VCL_STRING places, int are_grants) {
+/// Puts sources in place of those that were named before.
+static void set_sources(VRT_CTX, struct vmod_playgate_policy *gate, const char *method, VCL_STRING sources, int are_grants) {
     playgate_error error = {0};
     if (!may_set(ctx, method)) return;
-    char *own = strdup(places == NULL ? "" : places), **text = &gate->texts[are_grants ? PGV_GRANTS : PGV_TOKENS];
-    const char *fault = own == NULL ? "has no memory" : edge_set_places(&gate->rule.settings, own, are_grants);
+    char *own = strdup(sources == NULL ? "" : sources), **text = &gate->texts[are_grants ? PGV_GRANTS : PGV_TOKENS];
+    const char *fault = own == NULL ? "has no memory" : edge_set_sources(&gate->rule.settings, own, are_grants);
     if (fault != NULL) {
         free(own);
-        VRT_fail(ctx, "playgate: %s(\"%s\") %s", method, places == NULL ? "" : places, fault);
+        VRT_fail(ctx, "playgate: %s(\"%s\") %s", method, sources == NULL ? "" : sources, fault);
         return;
     }
     free(*text);
@@ -245,17 +245,17 @@ static void set_places(VRT_CTX, struct vmod_playgate_policy *gate, const char *m
     if (make_rule(gate, &error) != 0) VRT_fail(ctx, "playgate: %s(\"%s\") %s", method, own, error.message);
 }
 
-VCL_VOID vmod_policy_token(VRT_CTX, struct vmod_playgate_policy *gate, VCL_STRING places) { set_places(ctx, gate, "token", places, 0); }
+VCL_VOID vmod_policy_token(VRT_CTX, struct vmod_playgate_policy *gate, VCL_STRING sources) { set_sources(ctx, gate, "token", sources, 0); }
 
-VCL_VOID vmod_policy_grant(VRT_CTX, struct vmod_playgate_policy *gate, VCL_STRING places) { set_places(ctx, gate, "grant", places, 1); }
+VCL_VOID vmod_policy_grant(VRT_CTX, struct vmod_playgate_policy *gate, VCL_STRING sources) { set_sources(ctx, gate, "grant", sources, 1); }
 
 static int32_t use_of(VCL_ENUM use) {
     if (use == VENUM(ttl)) return PLAYGATE_USE_WITHIN_TTL;
     return use == VENUM(grant) ? PLAYGATE_USE_GRANT : PLAYGATE_USE_ONCE;
 }
 
-/// True if the policy has what a place names, as far as that is known. A service is asked when the VCL becomes warm.
-static int is_known(const struct vmod_playgate_policy *gate, const playgate_place_rules *rules, playgate_error *error) {
+/// True if the policy has what a location names, as far as that is known. A service is asked when the VCL becomes warm.
+static int is_known(const struct vmod_playgate_policy *gate, const playgate_location_rules *rules, playgate_error *error) {
     const playgate_policy *policy = playgate_source_policy(gate->source);
     const char *kind = NULL, *name = NULL;
     if (policy == NULL) return 1;
@@ -265,30 +265,30 @@ static int is_known(const struct vmod_playgate_policy *gate, const playgate_plac
     return kind == NULL;
 }
 
-VCL_VOID vmod_policy_place(VRT_CTX, struct vmod_playgate_policy *gate, VCL_STRING name, VCL_STRING media, VCL_STRING resource,
+VCL_VOID vmod_policy_location(VRT_CTX, struct vmod_playgate_policy *gate, VCL_STRING name, VCL_STRING media, VCL_STRING resource,
                            VCL_STRING requestor, VCL_ENUM use, VCL_STRING profile) {
     playgate_error error = {0};
-    playgate_place_rules rules = {.size = sizeof(rules), .use = has(resource) ? use_of(use) : 0, .media = slice_of(media)};
+    playgate_location_rules rules = {.size = sizeof(rules), .use = has(resource) ? use_of(use) : 0, .media = slice_of(media)};
     rules.resource = slice_of(resource);
     rules.requestor = slice_of(requestor);
     rules.profile = slice_of(profile);
-    if (!may_set(ctx, "place")) return;
-    if (!has(name) || gate->place_count == PGV_PLACES_LIMIT) {
-        VRT_fail(ctx, "playgate: place() needs a name, and there may be at most %d", PGV_PLACES_LIMIT);
+    if (!may_set(ctx, "location")) return;
+    if (!has(name) || gate->location_count == PGV_LOCATIONS_LIMIT) {
+        VRT_fail(ctx, "playgate: location() needs a name, and there may be at most %d", PGV_LOCATIONS_LIMIT);
         return;
     }
-    for (size_t known = 0; known < gate->place_count; known++) {
-        if (strcmp(gate->places[known].name, name) != 0) continue;
-        VRT_fail(ctx, "playgate: place(\"%s\") is there twice", name);
+    for (size_t known = 0; known < gate->location_count; known++) {
+        if (strcmp(gate->locations[known].name, name) != 0) continue;
+        VRT_fail(ctx, "playgate: location(\"%s\") is there twice", name);
         return;
     }
-    pgv_place *place = &gate->places[gate->place_count];
-    if (playgate_place_create(&rules, &place->place, &error) != PLAYGATE_OK || !is_known(gate, &rules, &error)
-        || (place->name = strdup(name)) == NULL) {
-        VRT_fail(ctx, "playgate: place(\"%s\"): %s", name, error.message[0] == '\0' ? "there is no memory" : error.message);
-        playgate_place_release(place->place);
-        place->place = NULL;
+    pgv_location *location = &gate->locations[gate->location_count];
+    if (playgate_location_create(&rules, &location->location, &error) != PLAYGATE_OK || !is_known(gate, &rules, &error)
+        || (location->name = strdup(name)) == NULL) {
+        VRT_fail(ctx, "playgate: location(\"%s\"): %s", name, error.message[0] == '\0' ? "there is no memory" : error.message);
+        playgate_location_release(location->location);
+        location->location = NULL;
         return;
     }
-    gate->place_count++;
+    gate->location_count++;
 }

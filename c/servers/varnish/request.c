@@ -11,8 +11,8 @@
 #include <vsa.h>
 
 /// Cuts a field into name and value. Returns 0 if it is none.
-static int read_field(const struct http *http, unsigned place, playgate_slice *name, playgate_slice *value) {
-    const char *start = http->hd[place].b, *end = http->hd[place].e;
+static int read_field(const struct http *http, unsigned number, playgate_slice *name, playgate_slice *value) {
+    const char *start = http->hd[number].b, *end = http->hd[number].e;
     const char *mark = start == NULL ? NULL : memchr(start, ':', (size_t)(end - start));
     if (mark == NULL) return 0;
     *name = (playgate_slice){start, (size_t)(mark - start)};
@@ -24,8 +24,8 @@ static size_t values(void *context, playgate_slice wanted, playgate_slice *found
     const struct http *http = ((const pgv_request *)context)->ctx->http_req;
     playgate_slice name, value;
     size_t count = 0;
-    for (unsigned place = HTTP_HDR_FIRST; place < http->nhd; place++) {
-        if (!read_field(http, place, &name, &value) || !slice_is_name(name, wanted)) continue;
+    for (unsigned at = HTTP_HDR_FIRST; at < http->nhd; at++) {
+        if (!read_field(http, at, &name, &value) || !slice_is_name(name, wanted)) continue;
         if (count < capacity) found[count] = value;
         count++;
     }
@@ -73,20 +73,20 @@ const edge_server pgv_server = {
 
 // MARK: Fields of the gate
 
-static int is_own(const struct http *http, unsigned place) {
+static int is_own(const struct http *http, unsigned number) {
     playgate_slice name, value;
-    return read_field(http, place, &name, &value) && edge_is_own_name(name);
+    return read_field(http, number, &name, &value) && edge_is_own_name(name);
 }
 
 void pgv_remove_own_fields(struct http *http) {
     unsigned kept = HTTP_HDR_FIRST;
-    for (unsigned place = HTTP_HDR_FIRST; place < http->nhd; place++) {
-        if (is_own(http, place)) {
-            VSLbt(http->vsl, SLT_ReqUnset, http->hd[place]);
+    for (unsigned at = HTTP_HDR_FIRST; at < http->nhd; at++) {
+        if (is_own(http, at)) {
+            VSLbt(http->vsl, SLT_ReqUnset, http->hd[at]);
             continue;
         }
-        http->hd[kept] = http->hd[place];
-        http->hdf[kept] = http->hdf[place];
+        http->hd[kept] = http->hd[at];
+        http->hdf[kept] = http->hdf[at];
         kept++;
     }
     http->nhd = (uint16_t)kept;

@@ -25,14 +25,14 @@
 
 #pragma GCC visibility push(hidden)
 
-/// The most places that an object names.
-#define PGV_PLACES_LIMIT 256
+/// The most locations that an object names.
+#define PGV_LOCATIONS_LIMIT 256
 
 /// What requests are for, by the name that VCL checks with.
 typedef struct {
     char *name;
-    playgate_place *place;
-} pgv_place;
+    playgate_location *location;
+} pgv_location;
 
 /// The texts of an object, which VCL does not keep.
 enum { PGV_SOURCE, PGV_KEY, PGV_TRUST, PGV_ASK, PGV_TOKENS, PGV_GRANTS, PGV_TEXTS };
@@ -47,8 +47,8 @@ struct vmod_playgate_policy {
     char *name;
     char *texts[PGV_TEXTS];
     edge_rule rule;
-    pgv_place places[PGV_PLACES_LIMIT];
-    size_t place_count;
+    pgv_location locations[PGV_LOCATIONS_LIMIT];
+    size_t location_count;
     /// Null if the service is not to be asked.
     playgate_asker *asker;
     /// The source as it was when the VCL was loaded, for vcl_init; null from the first time on that the VCL is warm or cold.
@@ -82,7 +82,7 @@ typedef struct {
 #define PGV_TASK_MAGIC 0x50a7e602
     edge_outcome outcome;
     /// The facts for which it was decided: the target without tokens among them.
-    const pgv_place *place;
+    const pgv_location *location;
     unsigned is_https;
     const char *target;
     const char *method;

@@ -4,7 +4,7 @@
 // For getentropy().
 #define _DEFAULT_SOURCE 1
 
-#include "playgate_memo.h"
+#include "playgate_answer_cache.h"
 #include "trace.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 enum { line = 64, ways = 16, choices = 2, texts = 4, most_credentials = 16, fixed_pieces = 6, most_pieces = fixed_pieces + 2 * most_credentials };
 
 typedef struct entry {
-    uint64_t hash, used, place, generation;
+    uint64_t hash, used, location, generation;
     int64_t decided, good_until, expires;
     int32_t code, status;
     uint32_t flags, request_flags, key_length;
@@ -32,13 +32,13 @@ typedef struct entry {
     unsigned char bytes[];
 } entry;
 
-struct playgate_memo {
+struct playgate_answer_cache {
     // The tags of the entries in their order; 0 for none. Equal tags say nothing: the entry is compared.
     uint32_t *tags;
     unsigned char *entries;
     size_t sets, entry_size;
     uint64_t clock, seed, traces;
-    playgate_memo_counters *counters;
+    playgate_answer_cache_counters *counters;
 };
 
 typedef struct key {
@@ -64,7 +64,7 @@ static uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t length) {
         uint64_t sums[4] = {hash, hash + 1, hash + 2, hash + 3};
         for (; length >= sizeof words; bytes += sizeof words, length -= sizeof words) {
             memcpy(words, bytes, sizeof words);
-            for (int place = 0; place < 4; place++) sums[place] = mix(sums[place], words[place]);
+            for (int at = 0; at < 4; at++) sums[at] = mix(sums[at], words[at]);
         }
         hash = mix(mix(mix(sums[0], sums[1]), sums[2]), sums[3]);
     }
@@ -94,16 +94,16 @@ static int add_list(key *key, const playgate_slice *list, size_t count, size_t l
     if (count > most_credentials || (count > 0 && list == NULL)) return 0;
     number.bytes += count;
     if (!add_piece(key, number, limit)) return 0;
-    for (size_t place = 0; place < count; place++)
-        if (!add_piece(key, list[place], limit)) return 0;
+    for (size_t at = 0; at < count; at++)
+        if (!add_piece(key, list[at], limit)) return 0;
     return 1;
 }
 
 // Makes the part of the key that all scopes have. Returns 0 if no entry has such a key.
-static int make_key(const playgate_memo *memo, uint64_t place, const playgate_request *request, key *key) {
-    size_t limit = memo->entry_size - sizeof(entry);
+static int make_key(const playgate_answer_cache *cache, uint64_t location, const playgate_request *request, key *key) {
+    size_t limit = cache->entry_size - sizeof(entry);
     key->count = key->length = 0;
-    key->hash = mix(mix(memo->seed, place), request->flags);
+    key->hash = mix(mix(cache->seed, location), request->flags);
     return add_piece(key, request->method, limit) && add_piece(key, request->scheme, limit)
         && add_piece(key, request->host, limit) && add_list(key, request->tokens, request->token_count, limit)
         && add_list(key, request->grants, request->grant_count, limit);
@@ -113,12 +113,12 @@ static int make_key(const playgate_memo *memo, uint64_t place, const playgate_re
 static int has_key(const entry *entry, const key *key) {
     const unsigned char *bytes = entry->bytes;
     if (entry->key_length != key->length) return 0;
-    for (size_t place = 0; place < key->count; place++) {
+    for (size_t at = 0; at < key->count; at++) {
         uint32_t length;
         memcpy(&length, bytes, sizeof length);
         bytes += sizeof length;
-        if (length != key->pieces[place].length) return 0;
-        if (length > 0 && memcmp(bytes, key->pieces[place].bytes, length) != 0) return 0;
+        if (length != key->pieces[at].length) return 0;
+        if (length > 0 && memcmp(bytes, key->pieces[at].bytes, length) != 0) return 0;
         bytes += length;
     }
     return 1;
@@ -127,36 +127,36 @@ static int has_key(const entry *entry, const key *key) {
 static void write_key(entry *entry, const key *key) {
     unsigned char *bytes = entry->bytes;
     entry->key_length = (uint32_t)key->length;
-    for (size_t place = 0; place < key->count; place++) {
-        uint32_t length = (uint32_t)key->pieces[place].length;
+    for (size_t at = 0; at < key->count; at++) {
+        uint32_t length = (uint32_t)key->pieces[at].length;
         memcpy(bytes, &length, sizeof length);
         bytes += sizeof length;
-        if (length > 0) memcpy(bytes, key->pieces[place].bytes, length);
+        if (length > 0) memcpy(bytes, key->pieces[at].bytes, length);
         bytes += length;
     }
 }
 
 // Returns the length of the folder of a target that an answer for PLAYGATE_SCOPE_FOLDER is good for; 0 if it is none.
 static size_t folder_length(playgate_slice target) {
-    size_t end = 0, place = 0;
+    size_t end = 0, position = 0;
     if (target.bytes == NULL || target.length == 0 || target.bytes[0] != '/') return 0;
-    for (; place < target.length && target.bytes[place] != '?'; place++)
-        if (target.bytes[place] == '/') end = place + 1;
-    for (size_t at = end; at < place; at++) {
+    for (; position < target.length && target.bytes[position] != '?'; position++)
+        if (target.bytes[position] == '/') end = position + 1;
+    for (size_t at = end; at < position; at++) {
         unsigned char byte = (unsigned char)target.bytes[at];
         int is_plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9')
             || byte == '-' || byte == '_' || byte == '~' || (byte == '.' && at > end);
         if (!is_plain) return 0;
     }
-    for (; place < target.length; place++) {
-        unsigned char byte = (unsigned char)target.bytes[place];
+    for (; position < target.length; position++) {
+        unsigned char byte = (unsigned char)target.bytes[position];
         if (byte < 0x21 || byte > 0x7E || byte == '#') return 0;
     }
     return end;
 }
 
 // Adds what a scope compares of the target. Returns 0 if the target has no such scope.
-static int add_scope(const playgate_memo *memo, playgate_slice target, int32_t scope, key *key) {
+static int add_scope(const playgate_answer_cache *cache, playgate_slice target, int32_t scope, key *key) {
     if (scope == PLAYGATE_SCOPE_FOLDER) {
         target.length = folder_length(target);
         if (target.length == 0) return 0;
@@ -164,43 +164,43 @@ static int add_scope(const playgate_memo *memo, playgate_slice target, int32_t s
         return 0;
     }
     key->hash = mix(key->hash, (uint64_t)scope);
-    return add_piece(key, target, memo->entry_size - sizeof(entry));
+    return add_piece(key, target, cache->entry_size - sizeof(entry));
 }
 
 // MARK: The table
 
 // The sets that an entry may be in. With one, some are full in a table that is not, and viewers push each other out at each turn.
-static void find_sets(const playgate_memo *memo, uint64_t hash, size_t sets[choices]) {
-    sets[0] = (size_t)(hash >> 20) & (memo->sets - 1);
-    sets[1] = (size_t)(hash * UINT64_C(0xD6E8FEB86659FD93) >> 40) & (memo->sets - 1);
+static void find_sets(const playgate_answer_cache *cache, uint64_t hash, size_t sets[choices]) {
+    sets[0] = (size_t)(hash >> 20) & (cache->sets - 1);
+    sets[1] = (size_t)(hash * UINT64_C(0xD6E8FEB86659FD93) >> 40) & (cache->sets - 1);
 }
 
 static uint32_t tag_of(uint64_t hash) { return (uint32_t)(hash >> 32) | 1; }
 
-static entry *entry_at(const playgate_memo *memo, size_t set, size_t way) {
-    return (entry *)(void *)(memo->entries + (set * ways + way) * memo->entry_size);
+static entry *entry_at(const playgate_answer_cache *cache, size_t set, size_t way) {
+    return (entry *)(void *)(cache->entries + (set * ways + way) * cache->entry_size);
 }
 
-static int is_of(const entry *entry, uint64_t place, const playgate_request *request, const key *key, int32_t scope) {
-    return entry->generation != 0 && entry->hash == key->hash && entry->place == place && entry->scope == scope
+static int is_of(const entry *entry, uint64_t location, const playgate_request *request, const key *key, int32_t scope) {
+    return entry->generation != 0 && entry->hash == key->hash && entry->location == location && entry->scope == scope
         && entry->request_flags == request->flags && has_key(entry, key);
 }
 
-static entry *find_entry(const playgate_memo *memo, uint64_t place, const playgate_request *request, const key *key,
+static entry *find_entry(const playgate_answer_cache *cache, uint64_t location, const playgate_request *request, const key *key,
                          int32_t scope) {
     uint32_t tag = tag_of(key->hash);
     size_t sets[choices];
-    find_sets(memo, key->hash, sets);
+    find_sets(cache, key->hash, sets);
     for (size_t choice = 0; choice < choices; choice++) {
-        const uint32_t *tags = memo->tags + sets[choice] * ways;
+        const uint32_t *tags = cache->tags + sets[choice] * ways;
         uint32_t found = 0;
         // Without a branch for each, several are compared at once.
         for (size_t way = 0; way < ways; way++) found |= (uint32_t)(tags[way] == tag) << way;
         for (; found != 0; found &= found - 1) {
-            entry *entry = entry_at(memo, sets[choice], (size_t)__builtin_ctz(found));
+            entry *entry = entry_at(cache, sets[choice], (size_t)__builtin_ctz(found));
             // With many viewers the entry is in no near cache: all of its lines are fetched at once.
             for (size_t at = 0; at < sizeof *entry + key->length; at += line) __builtin_prefetch((const char *)entry + at);
-            if (is_of(entry, place, request, key, scope)) return entry;
+            if (is_of(entry, location, request, key, scope)) return entry;
         }
     }
     return NULL;
@@ -213,25 +213,25 @@ static size_t count_free(const uint32_t *tags) {
 }
 
 // Returns an entry that was never used, in the set that has more of them; else one past its time; else the least recently used.
-static entry *free_entry(const playgate_memo *memo, uint64_t hash, uint64_t generation, int64_t now) {
+static entry *free_entry(const playgate_answer_cache *cache, uint64_t hash, uint64_t generation, int64_t now) {
     size_t sets[choices];
     entry *oldest;
-    find_sets(memo, hash, sets);
-    size_t emptier = sets[count_free(memo->tags + sets[0] * ways) < count_free(memo->tags + sets[1] * ways) ? 1 : 0];
+    find_sets(cache, hash, sets);
+    size_t emptier = sets[count_free(cache->tags + sets[0] * ways) < count_free(cache->tags + sets[1] * ways) ? 1 : 0];
     for (size_t way = 0; way < ways; way++)
-        if (memo->tags[emptier * ways + way] == 0) return entry_at(memo, emptier, way);
-    oldest = entry_at(memo, sets[0], 0);
+        if (cache->tags[emptier * ways + way] == 0) return entry_at(cache, emptier, way);
+    oldest = entry_at(cache, sets[0], 0);
     for (size_t choice = 0; choice < choices; choice++)
         for (size_t way = 0; way < ways; way++) {
-            entry *entry = entry_at(memo, sets[choice], way);
+            entry *entry = entry_at(cache, sets[choice], way);
             if (entry->generation != generation || entry->good_until < now) return entry;
             if (entry->used < oldest->used) oldest = entry;
         }
     return oldest;
 }
 
-playgate_memo *playgate_memo_create(size_t entries, size_t entry_size, playgate_memo_counters *counters) {
-    playgate_memo *memo;
+playgate_answer_cache *playgate_answer_cache_create(size_t entries, size_t entry_size, playgate_answer_cache_counters *counters) {
+    playgate_answer_cache *cache;
     size_t sets = 16;
     if (entries > 1048576) entries = 1048576;
     while (sets * ways < entries) sets *= 2;
@@ -239,49 +239,49 @@ playgate_memo *playgate_memo_create(size_t entries, size_t entry_size, playgate_
     if (entry_size < 512) entry_size = 512;
     if (entry_size > 16384) entry_size = 16384;
     entry_size &= ~(size_t)15;
-    memo = calloc(1, sizeof *memo);
-    if (memo == NULL) return NULL;
+    cache = calloc(1, sizeof *cache);
+    if (cache == NULL) return NULL;
     // Pages that no entry needs stay untouched.
-    memo->entries = calloc(sets * ways, entry_size);
-    memo->tags = aligned_alloc(line, sets * ways * sizeof *memo->tags);
-    if (memo->entries == NULL || memo->tags == NULL) {
-        playgate_memo_free(memo);
+    cache->entries = calloc(sets * ways, entry_size);
+    cache->tags = aligned_alloc(line, sets * ways * sizeof *cache->tags);
+    if (cache->entries == NULL || cache->tags == NULL) {
+        playgate_answer_cache_free(cache);
         return NULL;
     }
-    memset(memo->tags, 0, sets * ways * sizeof *memo->tags);
-    memo->sets = sets;
-    memo->entry_size = entry_size;
-    memo->counters = counters;
+    memset(cache->tags, 0, sets * ways * sizeof *cache->tags);
+    cache->sets = sets;
+    cache->entry_size = entry_size;
+    cache->counters = counters;
     // Without it, the trace ids of two workers may be the same: they decide nothing.
-    if (getentropy(&memo->seed, sizeof memo->seed) != 0) memo->seed = (uint64_t)(uintptr_t)memo;
-    return memo;
+    if (getentropy(&cache->seed, sizeof cache->seed) != 0) cache->seed = (uint64_t)(uintptr_t)cache;
+    return cache;
 }
 
-void playgate_memo_free(playgate_memo *memo) {
-    if (memo == NULL) return;
-    free(memo->tags);
-    free(memo->entries);
-    free(memo);
+void playgate_answer_cache_free(playgate_answer_cache *cache) {
+    if (cache == NULL) return;
+    free(cache->tags);
+    free(cache->entries);
+    free(cache);
 }
 
 // MARK: Answers
 
-static int fill(playgate_memo *memo, const entry *entry, const playgate_request *request, playgate_answer *answer) {
+static int fill(playgate_answer_cache *cache, const entry *entry, const playgate_request *request, playgate_answer *answer) {
     playgate_slice *slices[texts] = {&answer->mvpd, &answer->requestor, &answer->resource, &answer->session};
     const unsigned char *text = entry->bytes + entry->key_length;
     size_t used = 0;
-    for (size_t place = 0; place < texts; place++) used += entry->text_lengths[place];
+    for (size_t at = 0; at < texts; at++) used += entry->text_lengths[at];
     if (answer->buffer == NULL || answer->capacity < used + 32) return 0;
     used = 0;
-    for (size_t place = 0; place < texts; place++) {
-        size_t length = entry->text_lengths[place];
+    for (size_t at = 0; at < texts; at++) {
+        size_t length = entry->text_lengths[at];
         if (length > 0) memcpy(answer->buffer + used, text, length);
-        slices[place]->bytes = answer->buffer + used;
-        slices[place]->length = length;
+        slices[at]->bytes = answer->buffer + used;
+        slices[at]->length = length;
         text += length;
         used += length;
     }
-    playgate_write_trace(request->traceparent, memo->seed, &memo->traces, answer->buffer + used);
+    playgate_write_trace(request->traceparent, cache->seed, &cache->traces, answer->buffer + used);
     answer->trace.bytes = answer->buffer + used;
     answer->trace.length = 32;
     answer->grant.bytes = answer->set_cookie.bytes = NULL;
@@ -299,14 +299,14 @@ static int fill(playgate_memo *memo, const entry *entry, const playgate_request 
     return 1;
 }
 
-int32_t playgate_memo_find(playgate_memo *memo, uint64_t place, uint64_t generation, const playgate_request *request,
+int32_t playgate_answer_cache_find(playgate_answer_cache *cache, uint64_t location, uint64_t generation, const playgate_request *request,
                            playgate_answer *answer) {
     static const int32_t scopes[2] = {PLAYGATE_SCOPE_FOLDER, PLAYGATE_SCOPE_TARGET};
     key key;
-    if (memo == NULL || request == NULL || answer == NULL || generation == 0 || request->size < PLAYGATE_REQUEST_SIZE_1
+    if (cache == NULL || request == NULL || answer == NULL || generation == 0 || request->size < PLAYGATE_REQUEST_SIZE_1
         || answer->size < PLAYGATE_ANSWER_SIZE_1)
         return 0;
-    if (make_key(memo, place, request, &key)) {
+    if (make_key(cache, location, request, &key)) {
         size_t count = key.count, length = key.length;
         uint64_t hash = key.hash;
         for (size_t which = 0; which < 2; which++) {
@@ -315,23 +315,23 @@ int32_t playgate_memo_find(playgate_memo *memo, uint64_t place, uint64_t generat
             key.count = count;
             key.length = length;
             key.hash = hash;
-            if (!add_scope(memo, request->target, scopes[which], &key)) continue;
-            entry = find_entry(memo, place, request, &key, scopes[which]);
+            if (!add_scope(cache, request->target, scopes[which], &key)) continue;
+            entry = find_entry(cache, location, request, &key, scopes[which]);
             // A clock that was set back must not find what was decided later.
             if (entry == NULL || entry->generation != generation || request->now > entry->good_until
-                || request->now < entry->decided || !fill(memo, entry, request, answer))
+                || request->now < entry->decided || !fill(cache, entry, request, answer))
                 continue;
-            entry->used = ++memo->clock;
-            if (memo->counters != NULL) add_to(&memo->counters->hits);
+            entry->used = ++cache->clock;
+            if (cache->counters != NULL) add_to(&cache->counters->hits);
             return 1;
         }
     }
-    if (memo->counters != NULL) add_to(&memo->counters->misses);
+    if (cache->counters != NULL) add_to(&cache->counters->misses);
     return 0;
 }
 
 // Returns the lengths of the texts in all; the size of an entry, if they are no less.
-static size_t text_length(const playgate_memo *memo, const playgate_answer *answer, playgate_slice *slices) {
+static size_t text_length(const playgate_answer_cache *cache, const playgate_answer *answer, playgate_slice *slices) {
     size_t length = 0;
     slices[0] = answer->mvpd;
     slices[1] = answer->requestor;
@@ -339,7 +339,7 @@ static size_t text_length(const playgate_memo *memo, const playgate_answer *answ
     slices[3] = answer->session;
     for (size_t slice = 0; slice < texts; slice++) {
         if (slices[slice].bytes == NULL) slices[slice].length = 0;
-        if (slices[slice].length > memo->entry_size - length) return memo->entry_size;
+        if (slices[slice].length > cache->entry_size - length) return cache->entry_size;
         length += slices[slice].length;
     }
     return length;
@@ -370,27 +370,27 @@ static int may_keep(const playgate_request *request, const playgate_answer *answ
         && answer->scope != PLAYGATE_SCOPE_NONE && (answer->flags & PLAYGATE_ANSWER_TRUNCATED) == 0;
 }
 
-void playgate_memo_keep(playgate_memo *memo, uint64_t place, const playgate_request *request,
+void playgate_answer_cache_keep(playgate_answer_cache *cache, uint64_t location, const playgate_request *request,
                         const playgate_answer *answer) {
     playgate_slice slices[texts];
     key key;
     entry *target;
     size_t length;
-    if (memo == NULL || request == NULL || answer == NULL || request->size < PLAYGATE_REQUEST_SIZE_1
+    if (cache == NULL || request == NULL || answer == NULL || request->size < PLAYGATE_REQUEST_SIZE_1
         || answer->size < PLAYGATE_ANSWER_SIZE_1 || !may_keep(request, answer))
         return;
-    length = text_length(memo, answer, slices);
-    if (!make_key(memo, place, request, &key) || !add_scope(memo, request->target, answer->scope, &key)
-        || length > memo->entry_size - sizeof(entry) - key.length) {
-        if (memo->counters != NULL) add_to(&memo->counters->rejected);
+    length = text_length(cache, answer, slices);
+    if (!make_key(cache, location, request, &key) || !add_scope(cache, request->target, answer->scope, &key)
+        || length > cache->entry_size - sizeof(entry) - key.length) {
+        if (cache->counters != NULL) add_to(&cache->counters->rejected);
         return;
     }
-    target = find_entry(memo, place, request, &key, answer->scope);
-    if (target == NULL) target = free_entry(memo, key.hash, answer->generation, request->now);
-    target->place = place;
+    target = find_entry(cache, location, request, &key, answer->scope);
+    if (target == NULL) target = free_entry(cache, key.hash, answer->generation, request->now);
+    target->location = location;
     target->request_flags = request->flags;
-    target->used = ++memo->clock;
-    memo->tags[(size_t)((unsigned char *)target - memo->entries) / memo->entry_size] = tag_of(key.hash);
+    target->used = ++cache->clock;
+    cache->tags[(size_t)((unsigned char *)target - cache->entries) / cache->entry_size] = tag_of(key.hash);
     write_entry(target, &key, request->now, answer, slices);
-    if (memo->counters != NULL) add_to(&memo->counters->stored);
+    if (cache->counters != NULL) add_to(&cache->counters->stored);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-#include "playgate_question.h"
+#include "playgate_subrequest.h"
 
 #include "refusal.h"
 #include "slice.h"
 
 // The one list of what is asked, the one writer of it, and the one reader of answers.
 
-// MARK: The question
+// MARK: The sub-request
 
 // The path, and the names of the fields that state facts; null for a target that follows the path.
 typedef struct dialect {
@@ -33,25 +33,25 @@ enum { passed_count = sizeof passed / sizeof passed[0], most_values = 16, most_h
 
 // True if a target is one in a request line too.
 static int is_target(playgate_slice target) {
-    for (size_t place = 0; place < target.length; place++)
-        if ((unsigned char)target.bytes[place] <= 0x20 || target.bytes[place] == 0x7F) return 0;
+    for (size_t at = 0; at < target.length; at++)
+        if ((unsigned char)target.bytes[at] <= 0x20 || target.bytes[at] == 0x7F) return 0;
     return target.length > 0 && target.bytes != NULL;
 }
 
 // Adds a field. Returns 0, or -1. A value with a control character would be two fields to the service.
-static int add(playgate_question *question, playgate_slice name, playgate_slice value) {
+static int add(playgate_subrequest *subrequest, playgate_slice name, playgate_slice value) {
     if (value.length == 0 || value.bytes == NULL) return 0;
-    if (question->field_count == PLAYGATE_QUESTION_FIELDS) return -1;
-    for (size_t place = 0; place < value.length; place++) {
-        unsigned char byte = (unsigned char)value.bytes[place];
+    if (subrequest->field_count == PLAYGATE_SUBREQUEST_FIELDS) return -1;
+    for (size_t at = 0; at < value.length; at++) {
+        unsigned char byte = (unsigned char)value.bytes[at];
         if ((byte < 0x20 && byte != '\t') || byte == 0x7F) return -1;
     }
-    question->fields[question->field_count++] = (playgate_header){name, value};
+    subrequest->fields[subrequest->field_count++] = (playgate_header){name, value};
     return 0;
 }
 
-static int state(playgate_question *question, const char *name, playgate_slice value) {
-    return name == NULL ? 0 : add(question, slice_of(name), value);
+static int state(playgate_subrequest *subrequest, const char *name, playgate_slice value) {
+    return name == NULL ? 0 : add(subrequest, slice_of(name), value);
 }
 
 // The index among the fields that the service always reads; `passed_count` for another one.
@@ -66,60 +66,60 @@ static playgate_slice written_name(const dialect *dialect, const playgate_reques
     size_t index = passed_index(name);
     if (index < passed_count) return slice_of(passed[index].written == NULL ? dialect->range : passed[index].written);
     if (request->size < sizeof *request) return slice_of(NULL);
-    for (size_t place = 0; place < request->token_field_count; place++)
-        if (slice_is_name(name, request->token_fields[place])) return request->token_fields[place];
+    for (size_t at = 0; at < request->token_field_count; at++)
+        if (slice_is_name(name, request->token_fields[at])) return request->token_fields[at];
     return slice_of(NULL);
 }
 
 // Passes on what a request has as an array, in its order.
-static int pass_headers(playgate_question *question, const dialect *dialect, const playgate_request *request) {
-    for (size_t place = 0; place < request->header_count; place++) {
-        const playgate_header *header = &request->headers[place];
+static int pass_headers(playgate_subrequest *subrequest, const dialect *dialect, const playgate_request *request) {
+    for (size_t at = 0; at < request->header_count; at++) {
+        const playgate_header *header = &request->headers[at];
         playgate_slice written = header->name.bytes == NULL ? slice_of(NULL) : written_name(dialect, request, header->name);
-        if (written.length > 0 && add(question, written, header->value) != 0) return -1;
+        if (written.length > 0 && add(subrequest, written, header->value) != 0) return -1;
     }
     return 0;
 }
 
 // Passes on the values of one field that a request has behind a function.
-static int pass_values(playgate_question *question, const dialect *dialect, const playgate_request *request, playgate_slice name) {
+static int pass_values(playgate_subrequest *subrequest, const dialect *dialect, const playgate_request *request, playgate_slice name) {
     playgate_slice values[most_values], written = written_name(dialect, request, name);
     size_t count = request->header_values(request->header_context, name, values, most_values);
     // More than the service would take.
     if (count > most_values) return -1;
-    for (size_t place = 0; place < count; place++)
-        if (add(question, written, values[place]) != 0) return -1;
+    for (size_t at = 0; at < count; at++)
+        if (add(subrequest, written, values[at]) != 0) return -1;
     return 0;
 }
 
-static int pass_client_fields(playgate_question *question, const dialect *dialect, const playgate_request *request) {
-    if (request->headers != NULL) return pass_headers(question, dialect, request);
+static int pass_client_fields(playgate_subrequest *subrequest, const dialect *dialect, const playgate_request *request) {
+    if (request->headers != NULL) return pass_headers(subrequest, dialect, request);
     if (request->header_values == NULL) return 0;
-    for (size_t place = 0; place < passed_count; place++)
-        if (pass_values(question, dialect, request, slice_of(passed[place].name)) != 0) return -1;
+    for (size_t at = 0; at < passed_count; at++)
+        if (pass_values(subrequest, dialect, request, slice_of(passed[at].name)) != 0) return -1;
     if (request->size < sizeof *request) return 0;
-    for (size_t place = 0; place < request->token_field_count; place++) {
-        playgate_slice name = request->token_fields[place];
-        if (name.length > 0 && name.bytes != NULL && passed_index(name) == passed_count && pass_values(question, dialect, request, name) != 0) return -1;
+    for (size_t at = 0; at < request->token_field_count; at++) {
+        playgate_slice name = request->token_fields[at];
+        if (name.length > 0 && name.bytes != NULL && passed_index(name) == passed_count && pass_values(subrequest, dialect, request, name) != 0) return -1;
     }
     return 0;
 }
 
-int32_t playgate_question_make(int32_t which, const playgate_request *request, playgate_question *question) {
-    if (question == NULL || question->size < PLAYGATE_QUESTION_SIZE_1) return PLAYGATE_E_ARGUMENT;
-    question->field_count = 0;
-    question->path = question->target = slice_of(NULL);
+int32_t playgate_subrequest_make(int32_t which, const playgate_request *request, playgate_subrequest *subrequest) {
+    if (subrequest == NULL || subrequest->size < PLAYGATE_SUBREQUEST_SIZE_1) return PLAYGATE_E_ARGUMENT;
+    subrequest->field_count = 0;
+    subrequest->path = subrequest->target = slice_of(NULL);
     if (which < PLAYGATE_RESOLVED || which > PLAYGATE_ENVOY || request == NULL || request->size < PLAYGATE_REQUEST_SIZE_1)
         return PLAYGATE_E_ARGUMENT;
     if (request->target.bytes == NULL || !is_target(request->target) || request->header_count > most_headers) return PLAYGATE_E_ARGUMENT;
     const dialect *dialect = &dialects[which];
-    question->path = slice_of(dialect->path);
-    if (dialect->target == NULL) question->target = request->target;
-    if (state(question, dialect->target, request->target) != 0 || state(question, dialect->method, request->method) != 0
-        || state(question, dialect->scheme, request->scheme) != 0 || state(question, dialect->host, request->host) != 0
-        || state(question, dialect->client, request->client) != 0 || state(question, "Traceparent", request->traceparent) != 0
-        || pass_client_fields(question, dialect, request) != 0) {
-        question->field_count = 0;
+    subrequest->path = slice_of(dialect->path);
+    if (dialect->target == NULL) subrequest->target = request->target;
+    if (state(subrequest, dialect->target, request->target) != 0 || state(subrequest, dialect->method, request->method) != 0
+        || state(subrequest, dialect->scheme, request->scheme) != 0 || state(subrequest, dialect->host, request->host) != 0
+        || state(subrequest, dialect->client, request->client) != 0 || state(subrequest, "Traceparent", request->traceparent) != 0
+        || pass_client_fields(subrequest, dialect, request) != 0) {
+        subrequest->field_count = 0;
         return PLAYGATE_E_ARGUMENT;
     }
     return PLAYGATE_OK;
@@ -165,13 +165,13 @@ static playgate_slice copy(reading *reading, const char *name) {
 static playgate_slice decoded(reading *reading, const char *name) {
     playgate_slice text = copy(reading, name);
     char *end = (char *)(uintptr_t)text.bytes;
-    for (size_t place = 0; place < text.length; place++) {
-        char byte = text.bytes[place];
-        int high = byte == '%' && place + 2 < text.length ? hexadecimal(text.bytes[place + 1]) : -1;
-        int low = high >= 0 ? hexadecimal(text.bytes[place + 2]) : -1;
+    for (size_t at = 0; at < text.length; at++) {
+        char byte = text.bytes[at];
+        int high = byte == '%' && at + 2 < text.length ? hexadecimal(text.bytes[at + 1]) : -1;
+        int low = high >= 0 ? hexadecimal(text.bytes[at + 2]) : -1;
         if (low >= 0) {
             byte = (char)(16 * high + low);
-            place += 2;
+            at += 2;
         }
         *end++ = byte;
     }
@@ -184,7 +184,7 @@ static int64_t number(const reading *reading, const char *name) {
     return found < 0 ? 0 : found;
 }
 
-int32_t playgate_question_answer(int32_t status, playgate_header_values values, void *context, playgate_answer *answer) {
+int32_t playgate_subrequest_read(int32_t status, playgate_header_values values, void *context, playgate_answer *answer) {
     if (answer == NULL || answer->size < PLAYGATE_ANSWER_SIZE_1) return PLAYGATE_E_ARGUMENT;
     refuse_for_failure(answer);
     if (values == NULL) return PLAYGATE_E_ARGUMENT;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-#ifndef PLAYGATE_QUESTION_H
-#define PLAYGATE_QUESTION_H
+#ifndef PLAYGATE_SUBREQUEST_H
+#define PLAYGATE_SUBREQUEST_H
 
 #include "playgate.h"
 
@@ -13,9 +13,9 @@ extern "C" {
 /// What is asked of the service's edge listener, and how its answer is read, without any input or output: for servers that send
 /// requests by means of their own. playgate_ask.h has both with a transport.
 ///
-///     playgate_question_make(PLAYGATE_FORWARD, request, &question)
-///     the server sends GET question.path with question.fields
-///     playgate_question_answer(status, values, context, &answer)
+///     playgate_subrequest_make(PLAYGATE_FORWARD, request, &sub-request)
+///     the server sends GET sub-request.path with sub-request.fields
+///     playgate_subrequest_read(status, values, context, &answer)
 
 /// The ways to state a request's facts: one of the service's dialects each.
 enum {
@@ -27,12 +27,12 @@ enum {
     PLAYGATE_ENVOY = 2
 };
 
-/// The most header fields of a question: more than the service would take.
-#define PLAYGATE_QUESTION_FIELDS 64
+/// The most header fields of a sub-request: more than the service would take.
+#define PLAYGATE_SUBREQUEST_FIELDS 64
 
-/// A question. All slices are the request's, or constant.
-typedef struct playgate_question {
-    /// sizeof(playgate_question).
+/// A sub-request. All slices are the request's, or constant.
+typedef struct playgate_subrequest {
+    /// sizeof(playgate_subrequest).
     uint32_t size;
     /// The number of `fields`.
     uint32_t field_count;
@@ -41,19 +41,19 @@ typedef struct playgate_question {
     /// The target that follows `path`; empty if a field states it.
     playgate_slice target;
     /// The facts that are known, and the client's fields that the service reads.
-    playgate_header fields[PLAYGATE_QUESTION_FIELDS];
-} playgate_question;
+    playgate_header fields[PLAYGATE_SUBREQUEST_FIELDS];
+} playgate_subrequest;
 
-/// The size of a question in the first version of this header.
-enum { PLAYGATE_QUESTION_SIZE_1 = offsetof(playgate_question, fields) + PLAYGATE_QUESTION_FIELDS * sizeof(playgate_header) };
+/// The size of a sub-request in the first version of this header.
+enum { PLAYGATE_SUBREQUEST_SIZE_1 = offsetof(playgate_subrequest, fields) + PLAYGATE_SUBREQUEST_FIELDS * sizeof(playgate_header) };
 
-/// States a request as a question.
+/// States a request as a sub-request.
 ///
 /// dialect: PLAYGATE_RESOLVED, _FORWARD or _ENVOY.
 /// request: As for playgate_ask(), whose `token_fields` names further header fields to pass on.
 /// Returns PLAYGATE_OK, or _E_ARGUMENT: also for more fields than the service takes, and for a value with a control character,
 /// which would be two fields.
-int32_t playgate_question_make(int32_t dialect, const playgate_request *request, playgate_question *question);
+int32_t playgate_subrequest_make(int32_t dialect, const playgate_request *request, playgate_subrequest *subrequest);
 
 /// Reads the service's answer. A field that is there more than once does not count.
 ///
@@ -62,7 +62,7 @@ int32_t playgate_question_make(int32_t dialect, const playgate_request *request,
 /// answer: As for playgate_check(): ALLOW, or REFUSE. If this is no answer of a gate, REFUSE with the status 503 and
 /// `internal_failure`.
 /// Returns PLAYGATE_OK, _E_ARGUMENT, or _E_INTERNAL if this is no answer of a gate, such as one with a code that this library does not know.
-int32_t playgate_question_answer(int32_t status, playgate_header_values values, void *context, playgate_answer *answer);
+int32_t playgate_subrequest_read(int32_t status, playgate_header_values values, void *context, playgate_answer *answer);
 
 #ifdef __cplusplus
 }
