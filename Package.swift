@@ -43,6 +43,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     ],
@@ -217,8 +218,9 @@ let package = Package(
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "MediaTokens",
                 "RequestTargets", "EdgeTokens", "ReplayStores", "PlaybackGate", "HTTPServer", "KeySources",
                 "GateConfiguration", "Telemetry", "EdgeListener", "GateAPI", .nio("NIOCore"), .nio("NIOHTTP1"),
+                .service("Mustache", "swift-mustache"),
             ],
-            embedding: ["Page/operator.css", "Page/operator.js"]
+            embedding: ["Page/operator.css", "Page/operator.js", "Page/Templates"]
         ),
         .room(
             "GateServer",

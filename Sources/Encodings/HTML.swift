@@ -29,17 +29,23 @@ package struct HTML: ExpressibleByStringInterpolation, Sendable {
         }
 
         /// Appends a text with its markup characters escaped.
-        package mutating func appendInterpolation(_ text: String) {
-            for scalar in text.unicodeScalars {
-                switch scalar {
-                case "&": source += "&amp;"
-                case "<": source += "&lt;"
-                case ">": source += "&gt;"
-                case "\"": source += "&quot;"
-                case "'": source += "&#39;"
-                default: source.unicodeScalars.append(scalar)
-                }
+        package mutating func appendInterpolation(_ text: String) { source += HTML.escaped(text) }
+    }
+
+    /// Returns a text with its markup characters escaped, for elements and for attributes in quotes.
+    package static func escaped(_ text: String) -> String {
+        var escaped = ""
+        // By scalars: a quote with a combining accent is one character, and ends an attribute.
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&#39;"
+            default: escaped.unicodeScalars.append(scalar)
             }
         }
+        return escaped
     }
 }

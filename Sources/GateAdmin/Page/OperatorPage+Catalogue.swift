@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 internal import EdgeListener
-package import Encodings
 internal import GateAPI
 internal import GateConfiguration
 internal import MediaResources
@@ -11,19 +10,22 @@ package import PlaybackGate
 // The look-up in the catalogue: the entry that protects a path or a media id.
 
 extension OperatorPage {
+    private struct CatalogueView {
+        let target: String
+        let host: String
+        var fault: String?
+        var entry: Entry?
+
+        struct Entry {
+            let facts: [PageFact]
+        }
+    }
+
     func cataloguePage(_ visit: Visit) throws(APIRefusal) -> APIAnswer {
         let form = try visit.parameters.get()
-        let (target, host) = (form.optional("target"), form.optional("host"))
-        let content: HTML = """
-            <form class="fields" action="/ui/catalogue">
-            <label><span>Path, as a player requests it, or media id</span>\
-            <input name="target" value="\(target)" placeholder="/live/tnt/seg-1.m4s" required></label>
-            <label><span>Host (for entries that name hosts)</span><input name="host" value="\(host)"></label>
-            <button>Look up</button>
-            </form>
-            \(target.isEmpty ? nil : result(for: Self.target(target), host: host, in: visit))
-            """
-        return .page("Catalogue", content: content, caller: visit.caller.name, at: "/ui/catalogue")
+        var view = CatalogueView(target: form.optional("target"), host: form.optional("host"))
+        if !view.target.isEmpty { find(Self.target(view.target), in: visit, view: &view) }
+        return page(.catalogue, title: "Catalogue", content: view, for: visit, at: "/ui/catalogue")
     }
 
     /// Reads a path or a media id.
@@ -31,43 +33,40 @@ extension OperatorPage {
         text.utf8.first == UInt8(ascii: "/") ? .path(text[...]) : .media(text)
     }
 
-    private func result(for target: PlaybackRequest.Target, host: String, in visit: Visit) -> HTML {
-        let name = host.isEmpty ? nil : HostName(host[...])?.text
+    private func find(_ target: PlaybackRequest.Target, in visit: Visit, view: inout CatalogueView) {
+        let name = view.host.isEmpty ? nil : HostName(view.host[...])?.text
         switch visit.snapshot.gate.catalogue.find(target, host: name) {
-        case .entry(let entry): return Self.table(Self.facts(entry))
+        case .entry(let entry): view.entry = .init(facts: Self.facts(entry))
         case .unknown:
-            return
-                "<p class=\"fault\" role=\"status\">No entry covers it: it is protected, and nothing opens it (unknown_media).</p>"
-        case .invalidPath(let error):
-            return "<p class=\"fault\" role=\"status\">The path is refused (invalid_path): \("\(error)")</p>"
-        case .hostMissing:
-            return "<p class=\"fault\" role=\"status\">Entries name hosts: give the host that the player requests.</p>"
+            view.fault = "No entry covers it: it is protected, and nothing opens it (unknown_media)."
+        case .invalidPath(let error): view.fault = "The path is refused (invalid_path): \(error)"
+        case .hostMissing: view.fault = "Entries name hosts: give the host that the player requests."
         }
     }
 
-    private static func facts(_ entry: Catalogue.Entry) -> [(String, String)] {
-        var facts = [("Entry", entry.key.text)]
+    private static func facts(_ entry: Catalogue.Entry) -> [PageFact] {
+        var facts = [PageFact("Entry", entry.key.text)]
         switch entry.protection {
-        case .none: facts.append(("Protection", "none: it plays without a token"))
+        case .none: facts.append(.init("Protection", "none: it plays without a token"))
         case .resource(let resource, let requestor):
-            facts += [("Resource", resource.text), ("Requestor", requestor), ("Use of tokens", entry.use.rawValue)]
-        case .ambiguous: facts.append(("Protection", "two feeds differ: nothing opens it"))
+            facts += [
+                .init("Resource", resource.text), .init("Requestor", requestor),
+                .init("Use of tokens", entry.use.rawValue),
+            ]
+        case .ambiguous: facts.append(.init("Protection", "two feeds differ: nothing opens it"))
         }
-        if let terms = entry.grants { facts.append(("Grants", terms.profiles.map(\.name).joined(separator: ", "))) }
-        if let scope = entry.grants?.scope { facts.append(("Scope of grants", scope)) }
-        facts.append(("Methods", entry.methods.map(\.rawValue).joined(separator: ", ")))
-        if !entry.hosts.isEmpty { facts.append(("Hosts", entry.hosts.joined(separator: ", "))) }
-        if entry.isShadow { facts.append(("Shadow", "refusals are logged, and allowed")) }
+        if let terms = entry.grants {
+            facts.append(.init("Grants", terms.profiles.map(\.name).joined(separator: ", ")))
+        }
+        if let scope = entry.grants?.scope { facts.append(.init("Scope of grants", scope)) }
+        facts.append(.init("Methods", entry.methods.map(\.rawValue).joined(separator: ", ")))
+        if !entry.hosts.isEmpty { facts.append(.init("Hosts", entry.hosts.joined(separator: ", "))) }
+        if entry.isShadow { facts.append(.init("Shadow", "refusals are logged, and allowed")) }
         switch entry.origin {
-        case .list: facts.append(("From", "the configuration"))
-        case .feed(let name, let line): facts.append(("From", "\(name), line \(line)"))
+        case .list: facts.append(.init("From", "the configuration"))
+        case .feed(let name, let line): facts.append(.init("From", "\(name), line \(line)"))
         }
         return facts
-    }
-
-    package static func table(_ facts: [(String, String)]) -> HTML {
-        let rows = facts.map { name, text in "<tr><th>\(name)</th><td>\(text)</td></tr>" as HTML }
-        return "<table role=\"status\"><tbody>\(rows)</tbody></table>"
     }
 }
 

@@ -3,7 +3,6 @@
 
 internal import EdgeListener
 internal import EdgeTokens
-internal import Encodings
 internal import GateAPI
 internal import GateConfiguration
 internal import HTTPServer
@@ -16,24 +15,48 @@ internal import RequestTargets
 // The inspection of a media token or a grant: each check, and what became of it. Nothing is consumed, kept, logged or counted.
 
 extension OperatorPage {
-    func inspectionForm(_ visit: Visit, form: FormParameters? = nil, result: HTML? = nil) -> APIAnswer {
-        // The token itself is not sent back.
-        let content: HTML = """
-            \(result)
-            \(result == nil ? nil : "<h2>Inspect another</h2>")
-            <form class="fields" method="post" action="/ui/inspect" autocomplete="off">
-            <label><span>Media token or grant</span><textarea name="token" required spellcheck="false"></textarea></label>
-            <label><span>For a media token: the path or media id to play. For a grant: the whole URL</span>\
-            <input name="target" value="\(form?.optional("target") ?? "")" required></label>
-            <label><span>Host of the path (for entries that name hosts)</span>\
-            <input name="host" value="\(form?.optional("host") ?? "")"></label>
-            <label><span>Address of the player (for grants that are bound to one)</span>\
-            <input name="client" value="\(form?.optional("client") ?? "")"></label>
-            <button>Inspect</button>
-            </form>
-            <p class="hint">Nothing is consumed, kept or logged.</p>
-            """
-        return .page("Inspect", content: content, caller: visit.caller.name, at: "/ui/inspect")
+    /// The form, and the result of the last inspection. The token itself is not sent back.
+    private struct InspectionView {
+        var target = ""
+        var host = ""
+        var client = ""
+        var hasResult = false
+        var fault: String?
+        /// The entry that demands no token.
+        var openEntry: String?
+        var token: TokenView?
+        var grant: GrantView?
+
+        init() {}
+
+        init(_ form: FormParameters) {
+            (target, host, client) = (form.optional("target"), form.optional("host"), form.optional("client"))
+            hasResult = true
+        }
+    }
+
+    private struct TokenView {
+        let entry: String
+        let checks: [PageCheck]
+        let tokenContent: Content?
+
+        struct Content {
+            let isAuthentic: Bool
+            let facts: [PageFact]
+        }
+    }
+
+    private struct GrantView {
+        let verdictKind: String
+        let verdict: String
+        let key: String?
+        let checks: [PageCheck]
+    }
+
+    func inspectionForm(_ visit: Visit) -> APIAnswer { page(InspectionView(), for: visit) }
+
+    private func page(_ view: InspectionView, for visit: Visit) -> APIAnswer {
+        page(.inspect, title: "Inspect", content: view, for: visit, at: "/ui/inspect")
     }
 
     func inspect(_ visit: Visit) throws(APIRefusal) -> Reply<APIAnswer> {
@@ -42,41 +65,39 @@ extension OperatorPage {
         var token = try form.required("token").filter { !$0.isNewline }
         token.makeContiguousUTF8()
         let target = try form.required("target")
+        let view = InspectionView(form)
         if let uri = RequestURI(url: target[...]) {
-            let result = try grant(token, for: uri, client: form.optional("client"), in: visit)
-            return .now(inspectionForm(visit, form: form, result: result))
+            var view = view
+            view.grant = try grant(token, for: uri, client: view.client, in: visit)
+            return .now(page(view, for: visit))
         }
-        let host = form.optional("host")
         let text = token
         return .later(
             .task {
-                let result = await mediaToken(
-                    text,
-                    for: Self.target(target),
-                    host: host.isEmpty ? nil : host,
-                    in: visit
-                )
-                return inspectionForm(visit, form: form, result: result)
+                var view = view
+                await inspectMediaToken(text, for: Self.target(target), in: visit, view: &view)
+                return page(view, for: visit)
             }
         )
     }
 
     // MARK: Media tokens
 
-    private func mediaToken(
+    private func inspectMediaToken(
         _ token: String,
         for target: PlaybackRequest.Target,
-        host: String?,
-        in visit: Visit
-    ) async -> HTML {
+        in visit: Visit,
+        view: inout InspectionView
+    ) async {
         let gate = Self.silent(visit.snapshot.gate)
-        let name = host.flatMap { HostName($0[...])?.text }
+        let name = view.host.isEmpty ? nil : HostName(view.host[...])?.text
         guard case .entry(let entry) = gate.catalogue.find(target, host: name) else {
+            view.fault = "No entry of the catalogue covers the target: nothing opens it."
             return
-                "<p class=\"fault\" role=\"status\">No entry of the catalogue covers the target: nothing opens it.</p>"
         }
         guard case .resource(let resource, let requestor) = entry.protection else {
-            return "<p role=\"status\">The entry \(entry.key.text) demands no token.</p>"
+            view.openEntry = entry.key.text
+            return
         }
         let verdict = gate.verifier.verify(token.utf8.span, for: resource, requestor: requestor, at: visit.time)
         var reason: RefusalReason?
@@ -86,15 +107,14 @@ extension OperatorPage {
         probe.method = .head
         let canTell = reason == nil && entry.methods.contains(.head)
         let decision = canTell ? await gate.decide(probe, at: visit.time) : nil
-        let facts = (try? UnverifiedToken(reading: token)).map {
-            Self.facts($0.content, isAuthentic: reason?.isOfContent ?? true)
-        }
-        return """
-            <h2>Checks for \(entry.key.text)</h2>
-            <table role="status"><thead><tr><th>Check</th><th>Result</th><th></th></tr></thead>
-            <tbody>\(Self.steps(reason) + Self.steps(decision))</tbody></table>
-            \(facts)
-            """
+        let content = try? UnverifiedToken(reading: token)
+        view.token = TokenView(
+            entry: entry.key.text,
+            checks: Self.steps(reason) + Self.steps(decision),
+            tokenContent: content.map {
+                .init(isAuthentic: reason?.isOfContent ?? true, facts: Self.facts($0.content))
+            }
+        )
     }
 
     /// A gate like another one that reports to no observer, and caches no token.
@@ -110,7 +130,7 @@ extension OperatorPage {
     }
 
     /// The steps after the verification: by a probe, which consumes nothing.
-    private static func steps(_ decision: Decision?) -> [HTML] {
+    private static func steps(_ decision: Decision?) -> [PageCheck] {
         let name = "policies and revocations"
         let result: Result = decision.map { $0.code == nil ? .passed : .failed } ?? .skipped
         return [
@@ -125,14 +145,14 @@ extension OperatorPage {
         case skipped = "not done"
     }
 
-    private static func row(_ check: String, result: Result, details: String) -> HTML {
+    private static func row(_ check: String, result: Result, details: String) -> PageCheck {
         let kind = result == .skipped ? "skipped" : result.rawValue
-        return "<tr><th>\(check)</th><td class=\"\(kind)\">\(result.rawValue)</td><td>\(details)</td></tr>"
+        return PageCheck(name: check, kind: kind, result: result.rawValue, details: details)
     }
 
     /// The steps of the verification in their order. Those before the failed one have passed, and those after it were
     /// not performed.
-    private static func steps(_ reason: RefusalReason?) -> [HTML] {
+    private static func steps(_ reason: RefusalReason?) -> [PageCheck] {
         var hasFailed = false
         return VerificationStep.allCases.map { step in
             guard reason == nil || !hasFailed else { return row(step.rawValue, result: .skipped, details: "") }
@@ -148,25 +168,23 @@ extension OperatorPage {
         }
     }
 
-    private static func facts(_ token: MediaToken, isAuthentic: Bool) -> HTML {
-        let title: HTML =
-            isAuthentic
-            ? "<h2>Content</h2>"
-            : "<h2>Content, <span class=\"fault\">which is not authentic and can be forged</span></h2>"
-        return """
-            \(title)
-            \(table([
-                ("Requestor", token.requestorID), ("Resource", token.resourceID), ("MVPD", token.mvpdID),
-                ("Proxy MVPD", token.proxyMVPDID ?? "none"), ("Issued", token.timeIssued.iso8601), ("Expires", token.expires.iso8601),
-                ("Fingerprint, for a revocation", token.fingerprint.hexadecimal),
-            ]))
-            """
+    private static func facts(_ token: MediaToken) -> [PageFact] {
+        [
+            .init("Requestor", token.requestorID), .init("Resource", token.resourceID), .init("MVPD", token.mvpdID),
+            .init("Proxy MVPD", token.proxyMVPDID ?? "none"), .init("Issued", token.timeIssued.iso8601),
+            .init("Expires", token.expires.iso8601),
+            .init("Fingerprint, for a revocation", token.fingerprint.hexadecimal),
+        ]
     }
 
     // MARK: Grants
 
-    private func grant(_ token: String, for uri: RequestURI, client: String, in visit: Visit) throws(APIRefusal) -> HTML
-    {
+    private func grant(
+        _ token: String,
+        for uri: RequestURI,
+        client: String,
+        in visit: Visit
+    ) throws(APIRefusal) -> GrantView {
         guard let grants = visit.snapshot.gate.grants else { throw APIRefusal(.grantsNotConfigured) }
         var facts = RequestFacts(uri: uri, method: "GET")
         if !client.isEmpty {
@@ -176,30 +194,27 @@ extension OperatorPage {
             facts.clientAddress = address
         }
         let explained = grants.explain(token.utf8.span, for: facts, asOf: visit.time, at: visit.time)
-        let verdict: HTML =
+        let (kind, verdict) =
             switch explained.verdict {
             case .refused(let refusal):
-                "<p class=\"failed\" role=\"status\">Refused: \(refusal.code.rawValue)\(refusal.claimName.map { " (\($0))" } ?? "")</p>"
-            case .allowed:
-                "<p class=\"passed\" role=\"status\">Accepted. Catalogue and revocations are not looked at.</p>"
+                ("failed", "Refused: \(refusal.code.rawValue)\(refusal.claimName.map { " (\($0))" } ?? "")")
+            case .allowed: ("passed", "Accepted. Catalogue and revocations are not looked at.")
             }
-        let rows = explained.claims.map { claim -> HTML in
+        let checks = explained.claims.map { claim in
             let kind =
                 switch claim.outcome {
                 case .pass: "passed"
                 case .fail: "failed"
                 case .notEvaluated, .ignored: "skipped"
                 }
-            return """
-                <tr><th>\(claim.name)</th><td class="\(kind)">\(claim.outcome.rawValue)</td>\
-                <td>\(claim.value)\(claim.refusal.map { " (\($0.code.rawValue))" } ?? "")</td></tr>
-                """
+            return PageCheck(
+                name: claim.name,
+                kind: kind,
+                result: claim.outcome.rawValue,
+                details: claim.value + (claim.refusal.map { " (\($0.code.rawValue))" } ?? "")
+            )
         }
-        return """
-            \(verdict)
-            \(explained.key?.id.map { "<p>Key: \($0.description)</p>" as HTML })
-            <table><thead><tr><th>Claim</th><th>Result</th><th>Value</th></tr></thead><tbody>\(rows)</tbody></table>
-            """
+        return GrantView(verdictKind: kind, verdict: verdict, key: explained.key?.id?.description, checks: checks)
     }
 }
 

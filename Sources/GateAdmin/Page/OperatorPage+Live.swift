@@ -18,30 +18,53 @@ extension OperatorPage {
     /// The most decisions of an answer.
     private static let most = 100
 
+    private struct DecisionsView {
+        let time: String
+        let figures: [Plots.Figure]
+        let codes: [Code]
+        let filter: DecisionWindow.Filter
+        let newest: String
+        let rows: [DecisionRow]
+        let texts: [StateText]
+        let keys: [KeyRow]
+
+        struct Code {
+            let code: String
+            let isSelected: Bool
+        }
+
+        struct KeyRow {
+            let name: String
+            let end: String
+            let isLate: Bool
+        }
+    }
+
+    /// A line of the section State.
+    private struct StateText {
+        let name: String
+        let title: String
+        let text: String
+
+        init(_ name: String, _ title: String, _ text: String) {
+            (self.name, self.title, self.text) = (name, title, text)
+        }
+    }
+
     func livePage(_ visit: Visit) async -> APIAnswer {
         let filter = DecisionWindow.Filter(visit)
         let (newest, rows) = window.rows(after: 0, filter, limit: Self.most)
-        let texts = await texts(visit)
-        let plots = Plots(window.history(at: visit.time))
-        let content: HTML = """
-            <p><output id="state" role="status">as of \(visit.time.iso8601)</output>
-            <button id="pause" type="button" aria-pressed="false" hidden>Pause</button></p>
-            <div class="figures">
-            \(plots.figures)
-            </div>
-            \(Self.filterForm(filter))
-            <div class="table"><table id="decisions"><caption hidden>Decisions, the newest first</caption>
-            <thead><tr><th>Time</th><th>Code</th><th>Media or path</th><th class="wide">MVPD</th><th class="wide">Edge or caller</th>
-            <th class="number">µs</th><th class="wide">Trace</th></tr></thead>
-            <tbody data-newest="\(String(newest))">\(rows.map { $0.html })</tbody></table></div>
-            <h2>State</h2>
-            <table><tbody>\(texts.map { name, title, text in
-                "<tr><th>\(title)</th><td id=\"\(name)\">\(text)</td></tr>" as HTML
-            })</tbody></table>
-            <h2>Trusted keys</h2>
-            <table><thead><tr><th>Key</th><th>Valid until</th></tr></thead><tbody>\(keys(visit))</tbody></table>
-            """
-        return .page("Decisions", content: content, caller: visit.caller.name, at: "/ui", script: true)
+        let view = DecisionsView(
+            time: visit.time.iso8601,
+            figures: Plots(window.history(at: visit.time)).figures,
+            codes: Self.codes.map { .init(code: $0, isSelected: $0 == filter.code) },
+            filter: filter,
+            newest: String(newest),
+            rows: rows.map { DecisionRow($0) },
+            texts: await texts(visit),
+            keys: keys(visit)
+        )
+        return page(.decisions, title: "Decisions", content: view, for: visit, at: "/ui", hasScript: true)
     }
 
     /// The state that the script of the page requests each second, with the same filter.
@@ -54,36 +77,23 @@ extension OperatorPage {
             await texts(visit).map { ($0.name, JSON.string($0.text)) } + plots.texts.map { ($0.name, .string($0.text)) }
         return .json(
             .object([
-                ("newest", .number(Int64(clamping: newest))), ("decisions", .array(rows.map(\.json))),
+                ("newest", .number(Int64(clamping: newest))),
+                ("decisions", .array(rows.map { DecisionRow($0).json })),
                 ("plots", .object(plots.lines.map { ($0.name, .string($0.points)) })), ("texts", .object(texts)),
             ]),
             trace: nil
         )
     }
 
-    private static func filterForm(_ filter: DecisionWindow.Filter) -> HTML {
-        let codes =
-            ["granted", "verified", "within_ttl", "unprotected", "repeated", "probe", "renewed"]
-            + DenyCode.allCases.map(\.rawValue).sorted()
-        let options = codes.map { code in
-            (code == filter.code ? "<option selected>\(code)</option>" : "<option>\(code)</option>") as HTML
-        }
-        return """
-            <h2>Latest decisions</h2>
-            <form class="filter" action="/ui">
-            <label><span>Code</span><select name="code"><option value="">all</option>\(options)</select></label>
-            <label><span>Media or path</span><input name="target" value="\(filter.target)"></label>
-            <label><span>MVPD</span><input name="mvpd" value="\(filter.mvpd)"></label>
-            <label><span>Edge or caller</span><input name="source" value="\(filter.source)"></label>
-            <button>Show</button>
-            </form>
-            """
-    }
+    /// The codes of decisions, for the filter.
+    private static let codes =
+        ["granted", "verified", "within_ttl", "unprotected", "repeated", "probe", "renewed"]
+        + DenyCode.allCases.map(\.rawValue).sorted()
 
     // MARK: State
 
     /// The lines of the section State.
-    private func texts(_ visit: Visit) async -> [(name: String, title: String, text: String)] {
+    private func texts(_ visit: Visit) async -> [StateText] {
         let faults = await state.faults().map { part, fault in
             if case .string(let text) = fault { "\(part): \(text)" } else { part }
         }
@@ -97,31 +107,32 @@ extension OperatorPage {
             return looked.map { "\($0.hits) of \($0.hits + $0.misses) grants found" } ?? "off"
         }
         return [
-            ("faults", "Ready", faults.isEmpty ? "yes" : faults.joined(separator: "; ")),
-            ("version", "Version", GateVersion.current),
-            ("store", "Store", ([gate.store.name] + store).joined(separator: ", ")),
-            ("catalogue", "Catalogue", "\(gate.catalogue.count) entries, read \(age) s ago"),
-            (
+            .init("faults", "Ready", faults.isEmpty ? "yes" : faults.joined(separator: "; ")),
+            .init("version", "Version", GateVersion.current),
+            .init("store", "Store", ([gate.store.name] + store).joined(separator: ", ")),
+            .init("catalogue", "Catalogue", "\(gate.catalogue.count) entries, read \(age) s ago"),
+            .init(
                 "reloads", "Reloads",
                 (["\(reloads.succeeded) succeeded, \(reloads.failed) failed"] + rejected).joined(separator: "; ")
             ),
-            (
+            .init(
                 "revocations", "Revocations of grants",
                 revocationCache.map { "\($0.count) known" } ?? "none: the gate issues no grants"
             ),
-            ("cache", "Cache of grants", cache ?? "none: the gate issues no grants"),
-            ("flight", "In flight", "\(gauges.inFlight.inFlight)"),
+            .init("cache", "Cache of grants", cache ?? "none: the gate issues no grants"),
+            .init("flight", "In flight", "\(gauges.inFlight.inFlight)"),
         ]
     }
 
-    private func keys(_ visit: Visit) -> [HTML] {
+    private func keys(_ visit: Visit) -> [DecisionsView.KeyRow] {
         visit.snapshot.gate.verifier.trust.keys.map { key in
             let end = key.validity?.upperBound
             let left = end.map { ($0.millisecondsSince1970 - visit.time.millisecondsSince1970) / 86_400_000 }
-            let isLate = left.map { $0 < 30 } ?? false
-            let text = end.map { "\($0.iso8601) (\(left ?? 0) days)" } ?? "always"
-            let kind = isLate ? "fault" : ""
-            return "<tr><td>\(key.name)</td><td class=\"\(kind)\">\(text)</td></tr>"
+            return DecisionsView.KeyRow(
+                name: key.name,
+                end: end.map { "\($0.iso8601) (\(left ?? 0) days)" } ?? "always",
+                isLate: left.map { $0 < 30 } ?? false
+            )
         }
     }
 }
@@ -135,23 +146,31 @@ extension DecisionWindow.Filter {
     }
 }
 
-extension DecisionWindow.Row {
+/// A decision in the table.
+private struct DecisionRow {
     /// The time of day.
-    private var clockTime: String { String(time.iso8601.dropFirst(11).dropLast()) }
+    let time: String
+    let decision: String
+    let code: String
+    let target: String
+    let mvpd: String
+    let source: String
+    let latency: String
+    let trace: String
 
-    fileprivate var html: HTML {
-        """
-        <tr><td class="time">\(clockTime)</td><td class="\(decision)">\(code)</td><td>\(target)</td><td class="wide">\(mvpd ?? "")</td>\
-        <td class="wide">\(source ?? "")</td><td class="number">\(String(latency))</td><td class="wide">\(trace.description)</td></tr>
-        """
+    init(_ row: DecisionWindow.Row) {
+        time = String(row.time.iso8601.dropFirst(11).dropLast())
+        (decision, code, target) = (row.decision, row.code, row.target)
+        (mvpd, source) = (row.mvpd ?? "", row.source ?? "")
+        (latency, trace) = (String(row.latency), row.trace.description)
     }
 
-    fileprivate var json: JSON {
+    /// The same for the script.
+    var json: JSON {
         .object([
-            ("time", .string(clockTime)), ("decision", .string(decision)), ("code", .string(code)),
-            ("target", .string(target)),
-            ("mvpd", .optional(mvpd)), ("source", .optional(source)), ("latency", .string(String(latency))),
-            ("trace", .string(trace.description)),
+            ("time", .string(time)), ("decision", .string(decision)), ("code", .string(code)),
+            ("target", .string(target)), ("mvpd", .string(mvpd)), ("source", .string(source)),
+            ("latency", .string(latency)), ("trace", .string(trace)),
         ])
     }
 }
@@ -192,7 +211,21 @@ private struct Plots {
         ]
     }
 
-    var figures: [HTML] {
+    /// A plot with its present value.
+    struct Figure {
+        let title: String
+        let name: String
+        let text: String
+        let lines: [Line]
+    }
+
+    struct Line {
+        let name: String
+        let kind: String
+        let points: String
+    }
+
+    var figures: [Figure] {
         [
             figure(
                 "Decisions a second, last two minutes",
@@ -203,15 +236,11 @@ private struct Plots {
         ]
     }
 
-    private func figure(_ title: String, index: Int, lines series: [(name: String, kind: String)]) -> HTML {
+    private func figure(_ title: String, index: Int, lines series: [(name: String, kind: String)]) -> Figure {
         let drawn = series.map { name, kind in
-            let points = lines.first { $0.name == name }?.points ?? ""
-            return "<polyline id=\"\(name)\" class=\"\(kind)\" points=\"\(points)\"/>" as HTML
+            Line(name: name, kind: kind, points: lines.first { $0.name == name }?.points ?? "")
         }
-        return """
-            <figure><figcaption>\(title) <output id="\(texts[index].name)">\(texts[index].text)</output></figcaption>
-            <svg viewBox="0 0 118 40" preserveAspectRatio="none" role="img" aria-label="\(title)">\(drawn)</svg></figure>
-            """
+        return Figure(title: title, name: texts[index].name, text: texts[index].text, lines: drawn)
     }
 
     /// The top of a plot: 1, 2 or 5 and zeros.

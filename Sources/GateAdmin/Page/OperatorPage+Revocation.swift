@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 internal import EdgeListener
-internal import Encodings
 package import GateAPI
 internal import GateConfiguration
 package import HTTPServer
@@ -22,63 +21,66 @@ extension OperatorPage {
         ("fingerprint", "Token: its SHA-256, as Inspect shows it"), ("mvpd", "MVPD: all viewers of a provider"),
     ]
 
+    private struct RevocationView {
+        let subjects: [Subject]
+        var fault: String?
+        var rows: [Row] = []
+        /// The number of rows, if there are more revocations.
+        var limit: String?
+        var (isEmpty, hasRows) = (false, false)
+
+        struct Subject {
+            let name: String
+            let title: String
+        }
+
+        struct Row {
+            let kind: String
+            let subject: String
+            let until: String
+            let id: String
+        }
+    }
+
+    private struct ConfirmationView {
+        let subject: String
+        let description: String
+        let id: String
+    }
+
     func revocationForm(_ visit: Visit) -> Reply<APIAnswer> {
         guard visit.mayRevoke else {
-            return .now(
-                .page(
-                    "Revoke",
-                    content: "<p>The scope revoke is required, which \(visit.caller.name) does not have.</p>",
-                    caller: visit.caller.name,
-                    at: "/ui/revoke"
-                )
-            )
+            let view = MessageView("The scope revoke is required, which \(visit.caller.name) does not have.")
+            return .now(page(.message, title: "Revoke", content: view, for: visit, at: "/ui/revoke"))
         }
         return .later(.task { await revocationPage(visit) })
     }
 
     package func revocationPage(_ visit: Visit) async -> APIAnswer {
-        let options = Self.subjects.map { name, title in "<option value=\"\(name)\">\(title)</option>" as HTML }
-        let content: HTML = """
-            <form class="fields" method="post" action="/ui/revoke" autocomplete="off">
-            <label><span>Subject</span><select name="subject">\(options)</select></label>
-            <label><span>Id</span><input name="id" required spellcheck="false"></label>
-            <button>Go on</button>
-            </form>
-            <p class="hint">A revocation ends grants within seconds. You confirm it on the next page.</p>
-            \(await list(visit))
-            """
-        return .page("Revoke", content: content, caller: visit.caller.name, at: "/ui/revoke")
+        var view = RevocationView(subjects: Self.subjects.map { .init(name: $0, title: $1) })
+        await list(visit, view: &view)
+        return page(.revoke, title: "Revoke", content: view, for: visit, at: "/ui/revoke")
     }
 
     /// The most revocations on the page.
     private static let maximumRows = 100
 
-    /// The newest revocations in force, each with a button that lifts it.
-    private func list(_ visit: Visit) async -> HTML {
-        let list: (records: [RevocationRecord], hasMore: Bool)
-        do throws(APIRefusal) { list = try await visit.snapshot.gate.listedRevocations(at: visit.time) } catch {
-            return "<p class=\"fault\" role=\"alert\">The list cannot be read: \(error.message)</p>"
-        }
-        guard !list.records.isEmpty else { return "<p class=\"hint\">Nothing is revoked.</p>" }
-        let rows = list.records.prefix(Self.maximumRows).map { record -> HTML in
-            let id = record.key.hexadecimal
-            return """
-                <tr><td>\(record.kind?.rawValue ?? "session or mvpd")</td><td>\(record.session?.hexadecimal ?? id)</td>
-                <td>\(record.kept.iso8601)</td><td><form method="post" action="/ui/lift">
-                <input type="hidden" name="id" value="\(id)"><button>Lift</button></form></td></tr>
-                """
-        }
-        let more: HTML? =
-            list.hasMore || list.records.count > Self.maximumRows
-            ? "<p class=\"hint\">The newest \("\(Self.maximumRows)") are shown; GET /v1/revocations has more.</p>"
-                as HTML
-            : nil
-        return """
-            <h2>In force</h2>
-            <table><thead><tr><th>Kind</th><th>Playback, or id</th><th>Until</th><th></th></tr></thead>
-            <tbody>\(rows)</tbody></table>
-            \(more)
-            """
+    /// Lists the newest revocations in force, each with a button that lifts it.
+    private func list(_ visit: Visit, view: inout RevocationView) async {
+        do throws(APIRefusal) {
+            let list = try await visit.snapshot.gate.listedRevocations(at: visit.time)
+            view.rows = list.records.prefix(Self.maximumRows).map { record in
+                let id = record.key.hexadecimal
+                return .init(
+                    kind: record.kind?.rawValue ?? "session or mvpd",
+                    subject: record.session?.hexadecimal ?? id,
+                    until: record.kept.iso8601,
+                    id: id
+                )
+            }
+            (view.isEmpty, view.hasRows) = (list.records.isEmpty, !list.records.isEmpty)
+            if list.hasMore || list.records.count > Self.maximumRows { view.limit = "\(Self.maximumRows)" }
+        } catch { view.fault = error.message }
     }
 
     /// Lifts the revocation with the id of a form.
@@ -98,21 +100,13 @@ extension OperatorPage {
             return refusalPage("Not lifted", for: error, in: visit)
         }
         journal.noteLifted(nil, id: key.hexadecimal, by: visit.caller.name)
-        return .page(
-            "Lifted",
-            content: "<p role=\"status\">\(key.hexadecimal) is not revoked any more, at all gates within seconds.</p>",
-            caller: visit.caller.name,
-            at: "/ui/revoke"
-        )
+        let view = MessageView("\(key.hexadecimal) is not revoked any more, at all gates within seconds.")
+        return page(.message, title: "Lifted", content: view, for: visit, at: "/ui/revoke")
     }
 
     private func refusalPage(_ title: String, for error: APIRefusal, in visit: Visit) -> APIAnswer {
-        .page(
-            title,
-            content: "<p class=\"fault\" role=\"alert\">\(error.message) (\(error.code))</p>",
-            caller: visit.caller.name,
-            status: error.status
-        )
+        let view = MessageView(fault: "\(error.message) (\(error.code))")
+        return page(.message, title: title, content: view, for: visit, status: error.status)
     }
 
     package func revoke(_ visit: Visit) throws(APIRefusal) -> Reply<APIAnswer> {
@@ -134,18 +128,8 @@ extension OperatorPage {
     }
 
     private func confirmation(of subject: String, title: String, id: String, in visit: Visit) -> APIAnswer {
-        let content: HTML = """
-            <p>\(title)</p>
-            <p><strong>\(id)</strong></p>
-            <p>This refuses its tokens and ends its grants. It can be lifted, but what it ended has to start again.</p>
-            <form class="fields" method="post" action="/ui/revoke">
-            <input type="hidden" name="subject" value="\(subject)"><input type="hidden" name="id" value="\(id)">
-            <input type="hidden" name="confirmed" value="yes">
-            <button class="danger">Revoke</button>
-            <a href="/ui/revoke">Do not revoke</a>
-            </form>
-            """
-        return .page("Revoke?", content: content, caller: visit.caller.name, at: "/ui/revoke")
+        let view = ConfirmationView(subject: subject, description: title, id: id)
+        return page(.confirm, title: "Revoke?", content: view, for: visit, at: "/ui/revoke")
     }
 
     private func record(_ revocation: Revocation, id: String, in visit: Visit) async -> APIAnswer {
@@ -153,13 +137,8 @@ extension OperatorPage {
             try await visit.snapshot.gate.record(revocation, cache: revocationCache, at: visit.time)
         } catch { return refusalPage("Not revoked", for: error, in: visit) }
         journal.noteRevoked(revocation, by: visit.caller.name)
-        return .page(
-            "Revoked",
-            content:
-                "<p role=\"status\">\(id) is revoked until \(revocation.expires.iso8601), in the store \(visit.snapshot.gate.store.name).</p>",
-            caller: visit.caller.name,
-            at: "/ui/revoke",
-            status: .created
-        )
+        let (end, store) = (revocation.expires.iso8601, visit.snapshot.gate.store.name)
+        let view = MessageView("\(id) is revoked until \(end), in the store \(store).")
+        return page(.message, title: "Revoked", content: view, for: visit, at: "/ui/revoke", status: .created)
     }
 }

@@ -113,13 +113,8 @@ package struct OperatorPage: Sendable {
         let snapshot = live.current
         guard let caller = caller(of: request, snapshot) else { return .now(Self.strange(request)) }
         guard caller.scopes.contains(.read) else {
-            return .now(
-                .page(
-                    "Not permitted",
-                    content: "<p class=\"fault\">The scope read is required.</p>",
-                    status: .forbidden
-                )
-            )
+            let view = MessageView(fault: "The scope read is required.")
+            return .now(.page(.message, title: "Not permitted", content: view, status: .forbidden))
         }
         // A reload may have brought the first caller.
         window.start()
@@ -173,37 +168,50 @@ package struct OperatorPage: Sendable {
     }
 
     private static func fault(_ refusal: APIRefusal) -> APIAnswer {
-        let details = refusal.details.map { "<p>\($0)</p>" as HTML }
-        return .page(
-            "Not done",
-            content:
-                "<p class=\"fault\">\(refusal.message) (\(refusal.code))</p>\(details)<p><a href=\"/ui\">Back to the decisions</a></p>",
-            status: refusal.status
+        let text = "\(refusal.message) (\(refusal.code))"
+        let view = MessageView(fault: text, details: refusal.details, hasLinkBack: true)
+        return .page(.message, title: "Not done", content: view, status: refusal.status)
+    }
+
+    /// Returns a page for a caller.
+    ///
+    /// - Parameter path: The page in the navigation.
+    func page(
+        _ name: PageTemplates.Name,
+        title: String,
+        content: some Any,
+        for visit: Visit,
+        at path: String = "",
+        hasScript: Bool = false,
+        status: HTTPResponseStatus = .ok
+    ) -> APIAnswer {
+        .page(
+            name,
+            title: title,
+            content: content,
+            caller: visit.caller.name,
+            at: path,
+            hasScript: hasScript,
+            status: status
         )
     }
 
     // MARK: Sign-in
 
-    private func signInPage(_ fault: HTML? = nil, status: HTTPResponseStatus = .ok) -> APIAnswer {
-        let hasCallers = !live.current.configuration.adminCallers.isEmpty
-        let form: HTML = """
-            <form class="fields" method="post" action="/ui/session">
-            <input name="name" autocomplete="username" value="playgate" hidden>
-            <label><span>Key</span><input name="key" type="password" autocomplete="current-password" required autofocus></label>
-            <button>Sign in</button>
-            </form>
-            """
-        let advice: HTML = """
-            <p>There is no key yet: run <code>playgate keys api NAME --scope read --scope revoke</code>, and add what it prints
-            below <code>admin.keys</code> of the gate's configuration.</p>
-            """
-        return .page("Sign in", content: "\(fault)\(hasCallers ? form : advice)", status: status)
+    private struct SignInView {
+        let fault: String?
+        let hasCallers: Bool
+    }
+
+    private func signInPage(_ fault: String? = nil, status: HTTPResponseStatus = .ok) -> APIAnswer {
+        let view = SignInView(fault: fault, hasCallers: !live.current.configuration.adminCallers.isEmpty)
+        return .page(.signIn, title: "Sign in", content: view, status: status)
     }
 
     package func signIn(_ request: HTTPRequest) -> APIAnswer {
         let known = CallerAuthentication(callers: live.current.configuration.adminCallers)
         guard let key = try? FormParameters(request).required("key"), let caller = known.caller(withKey: key) else {
-            return signInPage("<p class=\"fault\" role=\"alert\">This key is not known.</p>", status: .unauthorized)
+            return signInPage("This key is not known.", status: .unauthorized)
         }
         var answer = APIAnswer.redirect("/ui")
         let name = sessions.begin(caller.credential, at: clock())
@@ -240,50 +248,17 @@ extension APIAnswer {
     /// - Parameters:
     ///   - caller: The name of the caller that can sign out; `nil` for none.
     ///   - path: The page in the navigation.
-    package static func page(
-        _ title: String,
-        content: HTML,
+    static func page(
+        _ name: PageTemplates.Name,
+        title: String,
+        content: some Any,
         caller: String? = nil,
         at path: String = "",
-        script: Bool = false,
+        hasScript: Bool = false,
         status: HTTPResponseStatus = .ok
     ) -> APIAnswer {
-        let page: HTML = """
-            <!doctype html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <title>\(title) · Playgate</title>
-            <link rel="stylesheet" href="/ui/page.css">
-            </head>
-            <body>
-            \(caller.map { header(for: $0, at: path) })
-            <main>
-            <h1>\(title)</h1>
-            \(content)
-            </main>
-            \(script ? "<script src=\"/ui/page.js\"></script>" : nil)
-            </body>
-            </html>
-
-            """
-        return file([UInt8](page.source.utf8), type: "text/html; charset=utf-8", status: status)
-    }
-
-    private static func header(for caller: String, at path: String) -> HTML {
-        let pages = [
-            ("/ui", "Decisions"), ("/ui/catalogue", "Catalogue"), ("/ui/inspect", "Inspect"), ("/ui/revoke", "Revoke"),
-        ]
-        let links = pages.map { target, name in
-            (target == path
-                ? "<a href=\"\(target)\" aria-current=\"page\">\(name)</a>" : "<a href=\"\(target)\">\(name)</a>")
-                as HTML
-        }
-        return """
-            <header><strong>Playgate</strong><nav>\(links)</nav>
-            <form method="post" action="/ui/sign-out"><button>Sign out \(caller)</button></form></header>
-            """
+        let view = PageView(title, content: content, caller: caller, at: path, hasScript: hasScript)
+        return file(PageTemplates.page(name, view: view), type: "text/html; charset=utf-8", status: status)
     }
 
     package static func file(_ bytes: [UInt8], type: StaticString, status: HTTPResponseStatus = .ok) -> APIAnswer {

@@ -30,16 +30,16 @@ function show(answer) {
   while (table.rows.length > most) table.deleteRow(-1);
   for (const [name, points] of Object.entries(answer.plots)) document.getElementById(name).setAttribute("points", points);
   for (const [name, text] of Object.entries(answer.texts)) {
-    const place = document.getElementById(name);
-    if (place.textContent !== text) place.textContent = text;
+    const output = document.getElementById(name);
+    if (output.textContent !== text) output.textContent = text;
   }
 }
 
-// An answer to another question than the last one would show decisions twice, or those that are filtered out.
-let question = 0;
+// An answer to another request than the last one would show decisions twice, or those that are filtered out.
+let lastRequest = 0;
 
-async function ask() {
-  const mine = ++question;
+async function update() {
+  const number = ++lastRequest;
   const query = new URLSearchParams(new FormData(filter));
   query.set("after", newest);
   try {
@@ -47,7 +47,7 @@ async function ask() {
     if (response.status === 401) location.assign("/ui/sign-in");
     if (!response.ok) throw new Error(response.status);
     const answer = await response.json();
-    if (mine !== question) return;
+    if (number !== lastRequest) return;
     if (!paused) show(answer);
     state.textContent = paused ? "paused" : "live";
   } catch (error) {
@@ -56,7 +56,7 @@ async function ask() {
 }
 
 async function go() {
-  if (!paused && !document.hidden) await ask();
+  if (!paused && !document.hidden) await update();
   setTimeout(go, 1000);
 }
 
@@ -72,7 +72,7 @@ filter.addEventListener("submit", (event) => event.preventDefault());
 filter.addEventListener("input", () => {
   newest = 0;
   table.replaceChildren();
-  ask();
+  update();
 });
 state.textContent = "live";
 go();
