@@ -21,17 +21,17 @@ struct PlaybackBody: StrictBody {
     let playbackID: String?
     let player: PlaybackRequest.Player?
 
-    init(_ object: BodyObject) throws(BodyFault) {
-        media = try object.text("media", limit: 1024)
-        path = try object.text("path", limit: 8 * 1024)
+    init(_ object: JSONObject) throws(JSONObjectFault) {
+        media = try object.optionalText("media", limit: 1024)
+        path = try object.optionalText("path", limit: 8 * 1024)
         // The verifier refuses a token that is too large.
-        token = try object.text("token", limit: .max)
-        playbackID = try object.text("playbackID", limit: 256)
+        token = try object.optionalText("token")
+        playbackID = try object.optionalText("playbackID", limit: 256)
         guard (media == nil) != (path == nil) else {
-            throw BodyFault("exactly one of media and path is required")
+            throw JSONObjectFault("exactly one of media and path is required")
         }
         host = try object.host()
-        if playbackID?.isEmpty ?? false { throw BodyFault("playbackID must not be empty") }
+        if playbackID?.isEmpty ?? false { throw JSONObjectFault("playbackID must not be empty") }
         player = try object.player()
     }
 }
@@ -44,9 +44,9 @@ struct BatchBody: StrictBody {
 
     let playbacks: [PlaybackBody]
 
-    init(_ object: BodyObject) throws(BodyFault) {
+    init(_ object: JSONObject) throws(JSONObjectFault) {
         playbacks = try object.list("playbacks", limit: Self.limit, of: PlaybackBody.self)
-        if playbacks.isEmpty { throw BodyFault("playbacks must have from 1 to \(Self.limit) members") }
+        if playbacks.isEmpty { throw JSONObjectFault("playbacks must have from 1 to \(Self.limit) members") }
     }
 }
 
@@ -59,14 +59,13 @@ struct VerifyBody: StrictBody {
     let requestor: String?
     let isAuthenticityOnly: Bool
 
-    init(_ object: BodyObject) throws(BodyFault) {
-        guard let token = try object.text("token", limit: .max) else { throw BodyFault("token is missing") }
-        self.token = token
-        resource = try object.text("resource", limit: .max)
-        requestor = try object.text("requestor", limit: 1024)
-        isAuthenticityOnly = try object.bool("authenticityOnly") ?? false
+    init(_ object: JSONObject) throws(JSONObjectFault) {
+        token = try object.text("token")
+        resource = try object.optionalText("resource")
+        requestor = try object.optionalText("requestor", limit: 1024)
+        isAuthenticityOnly = try object.flag("authenticityOnly")
         guard isAuthenticityOnly == (resource == nil) else {
-            throw BodyFault(
+            throw JSONObjectFault(
                 resource == nil
                     ? "resource is missing; to check only signature and time, set \"authenticityOnly\": true"
                     : "resource must be absent if authenticityOnly is true"
@@ -98,38 +97,38 @@ package struct RevocationBody: StrictBody {
     /// Creates the body of a subject, whether a policy names its MVPD or not.
     package init(_ subject: Subject) { (self.subject, issuedBefore, expires, isForced) = (subject, nil, nil, true) }
 
-    package init(_ object: BodyObject) throws(BodyFault) {
-        isForced = try object.bool("force") ?? false
+    package init(_ object: JSONObject) throws(JSONObjectFault) {
+        isForced = try object.flag("force")
         var subjects: [Subject] = []
-        if let token = try object.text("token", limit: .max) { subjects.append(.token(token)) }
-        if let text = try object.text("fingerprint", limit: 64) {
+        if let token = try object.optionalText("token") { subjects.append(.token(token)) }
+        if let text = try object.optionalText("fingerprint", limit: 64) {
             guard let fingerprint = TokenFingerprint(hexadecimal: text) else {
-                throw BodyFault("fingerprint must have 64 hexadecimal digits")
+                throw JSONObjectFault("fingerprint must have 64 hexadecimal digits")
             }
             subjects.append(.fingerprint(fingerprint))
         }
-        if let guid = try object.text("sessionGUID", limit: 4096) { subjects.append(.session(guid)) }
-        if let mvpd = try object.text("mvpd", limit: 4096) { subjects.append(.mvpd(mvpd)) }
-        if let text = try object.text("playback", limit: 32) {
+        if let guid = try object.optionalText("sessionGUID", limit: 4096) { subjects.append(.session(guid)) }
+        if let mvpd = try object.optionalText("mvpd", limit: 4096) { subjects.append(.mvpd(mvpd)) }
+        if let text = try object.optionalText("playback", limit: 32) {
             guard let session = SessionID(hexadecimal: text) else {
-                throw BodyFault("playback must have 32 hexadecimal digits")
+                throw JSONObjectFault("playback must have 32 hexadecimal digits")
             }
             subjects.append(.playback(session))
         }
         // A revocation with an empty name would revoke nothing and look like a success.
         switch subjects.last {
-        case .session(""), .mvpd(""): throw BodyFault("sessionGUID and mvpd must not be empty")
+        case .session(""), .mvpd(""): throw JSONObjectFault("sessionGUID and mvpd must not be empty")
         default: break
         }
         guard let subject = subjects.first, subjects.count == 1 else {
-            throw BodyFault("exactly one of token, fingerprint, sessionGUID, mvpd and playback is required")
+            throw JSONObjectFault("exactly one of token, fingerprint, sessionGUID, mvpd and playback is required")
         }
         self.subject = subject
-        issuedBefore = try object.time("issuedBefore")
-        expires = try object.time("expires")
+        issuedBefore = try object.timestamp("issuedBefore")
+        expires = try object.timestamp("expires")
         switch subject {
         case .token, .fingerprint, .playback:
-            if issuedBefore != nil { throw BodyFault("issuedBefore requires sessionGUID or mvpd") }
+            if issuedBefore != nil { throw JSONObjectFault("issuedBefore requires sessionGUID or mvpd") }
         default: break
         }
     }
@@ -143,135 +142,97 @@ package protocol StrictBody {
     /// The most bytes that are read, even if the configuration allows more.
     static var largestBody: Int { get }
 
-    init(_ object: BodyObject) throws(BodyFault)
+    init(_ object: JSONObject) throws(JSONObjectFault)
 }
 
 extension StrictBody {
     package static var largestBody: Int { 64 * 1024 }
 
     /// Parses a body.
-    package static func read(_ buffer: ByteBuffer) throws(BodyFault) -> Self {
+    package static func read(_ buffer: ByteBuffer) throws(JSONObjectFault) -> Self {
         let value: JSON
         do throws(JSONFault) {
             // No body nests deeper than a list of objects in an object.
             let limits = JSONLimits(depth: 8, members: 64, elements: 1024)
             value = try JSONReader.read(buffer.readableBytesUInt8Span, limits: limits)
-        } catch { throw BodyFault(error) }
+        } catch { throw JSONObjectFault(error) }
         return try read(value)
     }
 
-    fileprivate static func read(_ value: JSON) throws(BodyFault) -> Self {
-        guard case .object(let members) = value else { throw BodyFault("the body must be a JSON object") }
-        for member in members where !Self.members.contains(member.name) {
-            let name = JSON.string(String(member.name.prefix(64))).line
-            throw BodyFault("unknown member \(name); known members: \(Self.members.joined(separator: ", "))")
+    fileprivate static func read(_ value: JSON) throws(JSONObjectFault) -> Self {
+        guard case .object = value else { throw JSONObjectFault("the body must be a JSON object") }
+        let object = try JSONObject(value)
+        for member in object.names where !Self.members.contains(member) {
+            let name = JSON.string(String(member.prefix(64))).line
+            throw JSONObjectFault("unknown member \(name); known members: \(Self.members.joined(separator: ", "))")
         }
-        return try Self(BodyObject(members: members))
+        return try Self(object)
     }
 }
 
-/// A fault in a request body.
-package struct BodyFault: Error {
-    package let reason: String
-
-    package init(_ reason: String) { self.reason = reason }
-
+extension JSONObjectFault {
     package init(_ fault: JSONFault) {
-        switch fault {
-        case .notJSON: reason = "the body is not JSON"
-        case .tooDeep: reason = "the body is nested too deeply"
-        case .tooManyMembers(let limit): reason = "an object has more than \(limit) members"
-        case .tooLong(let limit): reason = "a list has more than \(limit) members"
-        case .repeatedMember(let name): reason = "the member \(JSON.string(name).line) is a duplicate"
-        }
+        let message =
+            switch fault {
+            case .notJSON: "the body is not JSON"
+            case .tooDeep: "the body is nested too deeply"
+            case .tooManyMembers(let limit): "an object has more than \(limit) members"
+            case .tooLong(let limit): "a list has more than \(limit) members"
+            case .repeatedMember(let name): "the member \(JSON.string(name).line) is a duplicate"
+            }
+        self.init(message)
     }
 }
 
-/// The members of an object in a body. A `null` is refused like any value of a wrong type.
-package struct BodyObject {
-    package let members: [JSON.Member]
-
-    /// Creates a value of its members.
-    package init(members: [JSON.Member]) {
-        self.members = members
-    }
-
-    private subscript(name: String) -> JSON? { members.first { $0.name == name }?.value }
-
-    package func text(_ name: String, limit: Int) throws(BodyFault) -> String? {
-        switch self[name] {
-        case nil: return nil
-        case .string(let text):
-            guard text.utf8.count <= limit else { throw BodyFault("\(name) must not have more than \(limit) bytes") }
-            return text
-        default: throw BodyFault("\(name) must be a string")
-        }
-    }
-
+/// The members of bodies. A `null` is refused like any value of a wrong type.
+extension JSONObject {
     /// Reads the member `host`.
-    package func host() throws(BodyFault) -> String? {
-        guard let text = try text("host", limit: 255) else { return nil }
+    package func host() throws(JSONObjectFault) -> String? {
+        guard let text = try optionalText("host", limit: 255) else { return nil }
         guard let name = HostName(text[...]) else {
-            throw BodyFault("host must be a name or an address with an optional port, such as live.example.com")
+            throw fault("must be a name or an address with an optional port, such as live.example.com", member: "host")
         }
         return String(name.text)
     }
 
     /// Reads the member `client`, the address of a player.
-    package func clientAddress() throws(BodyFault) -> IPAddress? {
-        guard let text = try text("client", limit: 64) else { return nil }
-        guard let address = IPAddress(text) else { throw BodyFault("client must be an IPv4 or IPv6 address") }
+    package func clientAddress() throws(JSONObjectFault) -> IPAddress? {
+        guard let text = try optionalText("client", limit: 64) else { return nil }
+        guard let address = IPAddress(text) else { throw fault("must be an IPv4 or IPv6 address", member: "client") }
         return address
     }
 
     /// Reads the members `client` and `headers`; `nil` if the body has neither.
-    package func player() throws(BodyFault) -> PlaybackRequest.Player? {
-        let (address, headers) = (try clientAddress(), try texts("headers"))
+    package func player() throws(JSONObjectFault) -> PlaybackRequest.Player? {
+        let (address, headers) = (try clientAddress(), try textMembers("headers"))
         return address == nil && headers.isEmpty ? nil : PlaybackRequest.Player(address: address, headers: headers)
     }
 
-    /// Reads an object of texts, such as header fields.
-    package func texts(_ name: String) throws(BodyFault) -> [(name: String, value: String)] {
-        guard let value = self[name] else { return [] }
-        guard case .object(let members) = value else { throw BodyFault("\(name) must be an object") }
-        var texts: [(name: String, value: String)] = []
-        for member in members {
-            guard case .string(let text) = member.value else {
-                throw BodyFault("\(name).\(member.name) must be a string")
-            }
-            texts.append((member.name, text))
-        }
-        return texts
-    }
-
-    package func bool(_ name: String) throws(BodyFault) -> Bool? {
-        switch self[name] {
-        case nil: return nil
-        case .bool(let value): return value
-        default: throw BodyFault("\(name) must be true or false")
-        }
-    }
-
-    /// Reads a time: Unix milliseconds, or ISO 8601 with a zone.
-    package func time(_ name: String) throws(BodyFault) -> Timestamp? {
-        switch self[name] {
+    /// Reads a time: Unix milliseconds, or ISO 8601 with a zone; `nil` if the member is missing.
+    package func timestamp(_ name: String) throws(JSONObjectFault) -> Timestamp? {
+        switch value(name) {
         case nil: return nil
         case .number(let number) where 0...(1 << 53) ~= number: return Timestamp(millisecondsSince1970: number)
         case .string(let text):
             if let time = Timestamp(iso8601: text) { return time }
             fallthrough
-        default: throw BodyFault("\(name) must be Unix milliseconds, or ISO 8601 with a zone (2031-01-02T10:04:05Z)")
+        default:
+            throw fault("must be Unix milliseconds, or ISO 8601 with a zone (2031-01-02T10:04:05Z)", member: name)
         }
     }
 
-    package func list<Element: StrictBody>(_ name: String, limit: Int, of: Element.Type) throws(BodyFault) -> [Element]
-    {
-        guard case .array(let values) = self[name] else { throw BodyFault("\(name) must be a list") }
-        guard values.count <= limit else { throw BodyFault("\(name) must not have more than \(limit) members") }
+    /// Reads a list of bodies.
+    package func list<Element: StrictBody>(
+        _ name: String,
+        limit: Int,
+        of: Element.Type
+    ) throws(JSONObjectFault) -> [Element] {
+        guard let values = try values(name) else { throw JSONObjectFault("\(name) is missing") }
+        guard values.count <= limit else { throw fault("must not have more than \(limit) members", member: name) }
         var elements: [Element] = []
         for (number, value) in values.enumerated() {
-            do throws(BodyFault) { elements.append(try Element.read(value)) } catch {
-                throw BodyFault("\(name)[\(number)]: \(error.reason)")
+            do throws(JSONObjectFault) { elements.append(try Element.read(value)) } catch {
+                throw JSONObjectFault("\(name)[\(number)]: \(error.message)")
             }
         }
         return elements

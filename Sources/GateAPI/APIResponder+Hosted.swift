@@ -257,9 +257,8 @@ struct SignBody: StrictBody {
     let playbackID: String?
     let player: PlaybackRequest.Player?
 
-    init(_ object: BodyObject) throws(BodyFault) {
-        guard let profile = try object.text("profile", limit: 256) else { throw BodyFault("profile is missing") }
-        self.profile = profile
+    init(_ object: JSONObject) throws(JSONObjectFault) {
+        profile = try object.text("profile", limit: 256)
         let playback = try PlaybackBody(object)
         target = playback.media.map { .media($0) } ?? .path(playback.path ?? "")
         (host, token, playbackID) = (playback.host, playback.token, playback.playbackID)

@@ -98,12 +98,11 @@ struct GrantRedirectBody: StrictBody {
     let method: String
     let client: IPAddress?
 
-    init(_ object: BodyObject) throws(BodyFault) {
-        guard let url = try object.text("url", limit: 16 * 1024) else { throw BodyFault("url is missing") }
-        guard let profile = try object.text("profile", limit: 256) else { throw BodyFault("profile is missing") }
-        (self.url, self.profile) = (url, profile)
-        grant = try object.text("grant", limit: URISigningVerifier.maximumSize)
-        method = try object.text("method", limit: 32) ?? "GET"
+    init(_ object: JSONObject) throws(JSONObjectFault) {
+        url = try object.text("url", limit: 16 * 1024)
+        profile = try object.text("profile", limit: 256)
+        grant = try object.optionalText("grant", limit: URISigningVerifier.maximumSize)
+        method = try object.optionalText("method", limit: 32) ?? "GET"
         client = try object.clientAddress()
     }
 }

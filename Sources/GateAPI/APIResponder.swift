@@ -346,8 +346,8 @@ package final class APIResponder: HTTPService {
         guard !call.request.isTooLarge, body.readableBytes <= limit else {
             throw APIRefusal(.bodyTooLarge, details: "at most \(limit) bytes")
         }
-        do throws(BodyFault) { return try Body.read(body) } catch {
-            throw APIRefusal(.invalidRequest, details: error.reason)
+        do throws(JSONObjectFault) { return try Body.read(body) } catch {
+            throw APIRefusal(.invalidRequest, details: error.message)
         }
     }
 

@@ -15,7 +15,7 @@ struct GrantBody: StrictBody {
 
     let grant: String
 
-    init(_ object: BodyObject) throws(BodyFault) {
+    init(_ object: JSONObject) throws(JSONObjectFault) {
         grant = try object.grant()
     }
 }
@@ -30,14 +30,13 @@ struct GrantExchangeBody: StrictBody {
     let host: String?
     let player: PlaybackRequest.Player?
 
-    init(_ object: BodyObject) throws(BodyFault) {
+    init(_ object: JSONObject) throws(JSONObjectFault) {
         grant = try object.grant()
-        guard let profile = try object.text("profile", limit: 256) else { throw BodyFault("profile is missing") }
-        self.profile = profile
-        switch (try object.text("media", limit: 1024), try object.text("path", limit: 8 * 1024)) {
+        profile = try object.text("profile", limit: 256)
+        switch (try object.optionalText("media", limit: 1024), try object.optionalText("path", limit: 8 * 1024)) {
         case (let media?, nil): target = .media(media)
         case (nil, let path?): target = .path(path)
-        default: throw BodyFault("exactly one of media and path is required")
+        default: throw JSONObjectFault("exactly one of media and path is required")
         }
         host = try object.host()
         player = try object.player()
@@ -52,26 +51,23 @@ struct GrantVerifyBody: StrictBody {
     let facts: RequestFacts
     let time: Timestamp?
 
-    init(_ object: BodyObject) throws(BodyFault) {
+    init(_ object: JSONObject) throws(JSONObjectFault) {
         var grant = try object.grant()
         grant.makeContiguousUTF8()
         self.grant = grant
-        guard let url = try object.text("url", limit: 8 * 1024), let uri = RequestURI(url: url[...]) else {
-            throw BodyFault("url is missing or malformed: give an http or https URL in full")
+        guard let url = try object.optionalText("url", limit: 8 * 1024), let uri = RequestURI(url: url[...]) else {
+            throw JSONObjectFault("url is missing or malformed: give an http or https URL in full")
         }
-        var facts = RequestFacts(uri: uri, method: (try object.text("method", limit: 32) ?? "GET")[...])
+        var facts = RequestFacts(uri: uri, method: (try object.optionalText("method", limit: 32) ?? "GET")[...])
         facts.clientAddress = try object.clientAddress()
-        facts.headers = HeaderList(try object.texts("headers"))
+        facts.headers = HeaderList(try object.textMembers("headers"))
         self.facts = facts
-        time = try object.time("at")
+        time = try object.timestamp("at")
     }
 }
 
-extension BodyObject {
-    fileprivate func grant() throws(BodyFault) -> String {
-        guard let grant = try text("grant", limit: URISigningVerifier.maximumSize) else {
-            throw BodyFault("grant is missing")
-        }
-        return grant
+extension JSONObject {
+    fileprivate func grant() throws(JSONObjectFault) -> String {
+        try text("grant", limit: URISigningVerifier.maximumSize)
     }
 }

@@ -3,6 +3,7 @@
 
 internal import CommonAccessTokens
 internal import EdgeTokens
+internal import Encodings
 internal import Keys
 internal import MediaResources
 internal import Platform
@@ -12,7 +13,7 @@ internal import URISigning
 // The parts of a policy that concern entries, policies, keys and issuers, read from their objects.
 
 extension Catalogue.Entry {
-    init(_ object: BundleObject, profiles: [String: GrantProfile]) throws(EdgeBundleError) {
+    init(_ object: JSONObject, profiles: [String: GrantProfile]) throws(JSONObjectFault) {
         let (media, path) = (try object.optionalText("media"), try object.optionalText("path"))
         let key: Key
         switch (media, path) {
@@ -53,7 +54,7 @@ extension Catalogue.Entry {
         self = Self(self, grants: grants, tag: tag)
     }
 
-    private static func protection(_ object: BundleObject) throws(EdgeBundleError) -> Protection {
+    private static func protection(_ object: JSONObject) throws(JSONObjectFault) -> Protection {
         let (text, isOpaque) = (try object.optionalText("resource"), try object.flag("opaque"))
         let requestor = try object.optionalText("requestor")
         let (isOpen, isAmbiguous) = (try object.flag("unprotected"), try object.flag("ambiguous"))
@@ -71,7 +72,7 @@ extension Catalogue.Entry {
 }
 
 extension Catalogue.Entry.GrantTerms {
-    fileprivate init?(_ object: BundleObject, profiles known: [String: GrantProfile]) throws(EdgeBundleError) {
+    fileprivate init?(_ object: JSONObject, profiles known: [String: GrantProfile]) throws(JSONObjectFault) {
         let (scope, manifest) = (try object.optionalText("scope"), try object.optionalText("manifest"))
         let isOfFiles = try object.flag("files")
         guard let names = try object.optionalTexts("profiles") else { return nil }
@@ -87,12 +88,12 @@ extension Catalogue.Entry.GrantTerms {
 }
 
 extension PlaybackPolicy {
-    init(_ object: BundleObject) throws(EdgeBundleError) {
+    init(_ object: JSONObject) throws(JSONObjectFault) {
         self.init(
             requestors: try object.optionalTexts("requestors"),
             allowedMVPDs: try object.optionalTexts("allowedMVPDs"),
             deniedMVPDs: try object.texts("deniedMVPDs"),
-            maximumRatings: try object.list("maximumRatings") { (object) throws(EdgeBundleError) in
+            maximumRatings: try object.list("maximumRatings") { (object) throws(JSONObjectFault) in
                 Rating(scheme: try object.text("scheme"), value: try object.text("value"))
             },
             allowsUnrated: try object.flag("allowsUnrated")
@@ -101,7 +102,7 @@ extension PlaybackPolicy {
 }
 
 extension EdgeBundle.Key {
-    init(_ object: BundleObject) throws(EdgeBundleError) {
+    init(_ object: JSONObject) throws(JSONObjectFault) {
         guard let format = try object.choice("format", parse: { TokenFormat(rawValue: $0) }),
             let algorithm = try object.choice("algorithm", parse: { KeyAlgorithm(rawValue: $0) })
         else { throw object.fault("format and algorithm are required") }
@@ -114,7 +115,7 @@ extension EdgeBundle.Key {
         }
         let validity = try object.period()
         let (secret, der) = (try object.bytes("secret"), try object.bytes("publicKey"))
-        renewing = try object.object("renews") { (object) throws(EdgeBundleError) in
+        renewing = try object.object("renews") { (object) throws(JSONObjectFault) in
             Renewing(
                 name: try object.optionalText("name"),
                 from: try object.time("from"),
@@ -141,7 +142,7 @@ extension EdgeBundle.Key {
 }
 
 extension AcceptedIssuer {
-    init(_ object: BundleObject) throws(EdgeBundleError) {
+    init(_ object: JSONObject) throws(JSONObjectFault) {
         self.init(try object.text("name"))
         isNameOptional = try object.flag("nameOptional")
         requiresExpiration = !(try object.flag("expirationOptional"))
@@ -151,7 +152,7 @@ extension AcceptedIssuer {
         labels.nor = try object.optionalNumber("nor", in: .min ... .max)
         labels.and = try object.optionalNumber("and", in: .min ... .max)
         labels.critical = try object.optionalNumber("crit", in: .min ... .max)
-        let renamed = try object.list("labels") { (object) throws(EdgeBundleError) in
+        let renamed = try object.list("labels") { (object) throws(JSONObjectFault) in
             (
                 try object.number("label", in: .min ... .max),
                 ClaimLabel(try object.number("meaning", in: .min ... .max))
@@ -162,7 +163,7 @@ extension AcceptedIssuer {
 }
 
 extension AcceptedSigner {
-    init(_ object: BundleObject) throws(EdgeBundleError) {
+    init(_ object: JSONObject) throws(JSONObjectFault) {
         self.init(try object.text("name"))
         isNameOptional = try object.flag("nameOptional")
         requiresExpiration = !(try object.flag("expirationOptional"))
@@ -176,14 +177,14 @@ extension AcceptedSigner {
                 throw object.fault("has a header that is none", member: "headers")
             }
         }
-        decryptionKeys = try object.list("decryptionKeys") { (object) throws(EdgeBundleError) in
+        decryptionKeys = try object.list("decryptionKeys") { (object) throws(JSONObjectFault) in
             try EncryptionKey(object)
         }
     }
 }
 
 extension EncryptionKey {
-    fileprivate convenience init(_ object: BundleObject) throws(EdgeBundleError) {
+    fileprivate convenience init(_ object: JSONObject) throws(JSONObjectFault) {
         guard let algorithm = try object.choice("algorithm", parse: { Algorithm(rawValue: $0) }),
             let encryption = try object.choice("encryption", parse: { Encryption(rawValue: $0) }),
             let secret = try object.bytes("secret")
@@ -200,7 +201,7 @@ extension EncryptionKey {
 }
 
 extension GrantProfile {
-    convenience init(_ object: BundleObject) throws(EdgeBundleError) {
+    convenience init(_ object: JSONObject) throws(JSONObjectFault) {
         guard let format = try object.choice("format", parse: { name in GrantFormat.all.first { $0.name == name } })
         else {
             throw object.fault("format is missing")
@@ -211,12 +212,12 @@ extension GrantProfile {
 }
 
 extension GrantProfile.Rules {
-    fileprivate init(_ object: BundleObject) throws(EdgeBundleError) {
+    fileprivate init(_ object: JSONObject) throws(JSONObjectFault) {
         self.init()
         audience = try object.texts("audience")
         life = try object.duration("life") ?? life
         session = try object.duration("session") ?? session
-        renewal = try object.object("renewal") { (object) throws(EdgeBundleError) in
+        renewal = try object.object("renewal") { (object) throws(JSONObjectFault) in
             var renewal = GrantProfile.Renewal()
             renewal.way = try object.choice("way") { .init(rawValue: $0) } ?? .cookie
             renewal.deadline = try object.duration("deadline") ?? renewal.deadline
@@ -245,7 +246,7 @@ extension GrantProfile.Rules {
 }
 
 extension GrantProfile.Cookie {
-    fileprivate init(_ object: BundleObject) throws(EdgeBundleError) {
+    fileprivate init(_ object: JSONObject) throws(JSONObjectFault) {
         self.init()
         name = try object.text("name")
         sameSite = try object.choice("sameSite") { .init(rawValue: $0) } ?? .none
@@ -255,11 +256,24 @@ extension GrantProfile.Cookie {
 }
 
 extension GrantProfile.SignedURIs {
-    fileprivate init(_ object: BundleObject) throws(EdgeBundleError) {
+    fileprivate init(_ object: JSONObject) throws(JSONObjectFault) {
         self.init()
         container = try object.choice("container") { .init(rawValue: $0) } ?? .regex
         subject = try object.choice("subject") { .init(rawValue: $0) } ?? .none
         encryptionKey = try object.optionalText("encryptionKey")
         omitsHeader = try object.flag("omitsHeader")
+    }
+}
+
+extension JSONObject {
+    /// Reads the two ends of a period, `from` and `until`; `nil` for always.
+    func period() throws(JSONObjectFault) -> ClosedRange<Timestamp>? {
+        let (start, end) = (try time("from"), try time("until"))
+        guard start != nil || end != nil else { return nil }
+        let (lower, upper) = (
+            start ?? Timestamp(millisecondsSince1970: .min), end ?? Timestamp(millisecondsSince1970: .max)
+        )
+        guard lower <= upper else { throw fault("must not be before from", member: "until") }
+        return lower...upper
     }
 }

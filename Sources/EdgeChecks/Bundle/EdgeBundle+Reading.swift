@@ -24,7 +24,7 @@ extension EdgeBundle {
             let advice = "name the keys to trust (trust=FILE, playgate_policy_open_signed)"
             throw EdgeBundleError("this policy is signed, and its signature must be checked: \(advice)")
         }
-        self = try Self.reading(bytes) { (root) throws(EdgeBundleError) in
+        self = try Self.reading(bytes) { (root) throws(JSONObjectFault) in
             guard try root.optionalFlag("parts") != true else {
                 throw root.fault("is a part of a policy", member: "parts")
             }
@@ -39,9 +39,8 @@ extension EdgeBundle {
         by bytes: Span<UInt8>,
         at now: Timestamp
     ) throws(EdgeBundleError) -> (policy: EdgeBundle, hasOnlyRevocations: Bool) {
-        try Self.reading(bytes) { (root) throws(EdgeBundleError) in
+        try Self.reading(bytes) { (root) throws(JSONObjectFault) in
             guard try root.optionalFlag("parts") == true else { throw root.fault("parts must be true") }
-            try root.checkVersion()
             var policy = self
             guard let issued = try root.time("issued"), issued >= self.issued else {
                 throw root.fault("must not be before that of the policy in force", member: "issued")
@@ -55,33 +54,37 @@ extension EdgeBundle {
         }
     }
 
-    /// Parses a text, and gives faults of `read` their lines.
+    /// Parses a text, checks its version before anything else, and gives faults of `read` their lines.
     private static func reading<Value>(
         _ bytes: Span<UInt8>,
-        by read: (BundleObject) throws(EdgeBundleError) -> Value
+        by read: (JSONObject) throws(JSONObjectFault) -> Value
     ) throws(EdgeBundleError) -> Value {
         guard bytes.count <= maximumSize else { throw EdgeBundleError("a policy must have at most 256 MiB") }
-        let limits = JSONLimits(depth: 8, members: BundleObject.maximumMembers, elements: 4_000_000)
+        let limits = JSONLimits(depth: 8, members: JSONObject.maximumMembers, elements: 4_000_000)
         let located: LocatedJSON
         do throws(LocatedJSON.Fault) { located = try JSONReader.readLocated(bytes, limits: limits) } catch {
-            var fault = EdgeBundleError(error.fault.sentence)
-            (fault.line, fault.column) = bytes.lineAndColumn(of: error.offset)
-            throw fault
+            throw EdgeBundleError(error.fault.sentence, at: bytes.lineAndColumn(of: error.offset))
         }
-        do throws(EdgeBundleError) {
-            let root = try BundleObject(located.json)
+        func error(_ fault: JSONObjectFault, kind: EdgeBundleError.Kind = .document) -> EdgeBundleError {
+            EdgeBundleError(fault.message, kind: kind, at: bytes.lineAndColumn(of: located.offset(of: fault.path)))
+        }
+        let (root, version): (JSONObject, Int64)
+        do throws(JSONObjectFault) {
+            root = try JSONObject(located.json)
+            version = try root.number("version", in: 0...(1 << 31))
+        } catch let fault { throw error(fault) }
+        guard version == EdgeBundle.version else {
+            let advice = "is not known here: this is a library for version \(EdgeBundle.version)"
+            throw error(root.fault(advice, member: "version"), kind: .version)
+        }
+        do throws(JSONObjectFault) {
             let value = try read(root)
             try root.finish()
             return value
-        } catch {
-            var fault = error
-            (fault.line, fault.column) = bytes.lineAndColumn(of: located.offset(of: error.path))
-            throw fault
-        }
+        } catch let fault { throw error(fault) }
     }
 
-    private init(_ root: BundleObject, at now: Timestamp) throws(EdgeBundleError) {
-        try root.checkVersion()
+    private init(_ root: JSONObject, at now: Timestamp) throws(JSONObjectFault) {
         guard let issued = try root.time("issued") else { throw root.fault("issued is missing") }
         self.issued = issued
         guard let goodFor = try root.duration("goodFor"), Self.goodForRange.contains(goodFor) else {
@@ -94,15 +97,15 @@ extension EdgeBundle {
         }
         self.verification = verification
         trust = try root.list("trust", read: Self.trustedKey)
-        let profiles = try root.list("profiles") { (object) throws(EdgeBundleError) in try GrantProfile(object) }
+        let profiles = try root.list("profiles") { (object) throws(JSONObjectFault) in try GrantProfile(object) }
         catalogue = try Self.catalogue(in: root, profiles: profiles)
-        policies = try root.list("policies") { (object) throws(EdgeBundleError) in try PlaybackPolicy(object) }
+        policies = try root.list("policies") { (object) throws(JSONObjectFault) in try PlaybackPolicy(object) }
         grants = nil
         if root.has("keys") || root.has("issuers") || root.has("signers") {
             grants = Grants(
                 keys: try root.keys(),
-                issuers: try root.list("issuers") { (object) throws(EdgeBundleError) in try AcceptedIssuer(object) },
-                signers: try root.list("signers") { (object) throws(EdgeBundleError) in try AcceptedSigner(object) },
+                issuers: try root.list("issuers") { (object) throws(JSONObjectFault) in try AcceptedIssuer(object) },
+                signers: try root.list("signers") { (object) throws(JSONObjectFault) in try AcceptedSigner(object) },
                 audience: try root.texts("audience"),
                 profiles: profiles
             )
@@ -118,9 +121,9 @@ extension EdgeBundle {
     }
 
     private static func catalogue(
-        in root: BundleObject,
+        in root: JSONObject,
         profiles: [GrantProfile]
-    ) throws(EdgeBundleError) -> Catalogue {
+    ) throws(JSONObjectFault) -> Catalogue {
         var known: [String: GrantProfile] = [:]
         for (index, profile) in profiles.enumerated() {
             guard known.updateValue(profile, forKey: profile.name) == nil else {
@@ -128,7 +131,7 @@ extension EdgeBundle {
             }
         }
         var catalogue = Catalogue()
-        _ = try root.list("catalogue") { (object) throws(EdgeBundleError) in
+        _ = try root.list("catalogue") { (object) throws(JSONObjectFault) in
             let entry = try Catalogue.Entry(object, profiles: known)
             do throws(Catalogue.DuplicateEntry) { try catalogue.add(entry) } catch {
                 throw object.fault("duplicate entry for \(error.key.text)")
@@ -137,7 +140,7 @@ extension EdgeBundle {
         return catalogue
     }
 
-    private static func verification(_ object: BundleObject) throws(EdgeBundleError) -> VerificationPolicy {
+    private static func verification(_ object: JSONObject) throws(JSONObjectFault) -> VerificationPolicy {
         var options = MediaResource.MatchOptions()
         let names = Set(try object.texts("match"))
         for option in MatchOption.all { options[keyPath: option.path] = names.contains(option.name) }
@@ -163,7 +166,7 @@ extension EdgeBundle {
         } catch { throw object.fault("\(error)") }
     }
 
-    private static func trustedKey(_ object: BundleObject) throws(EdgeBundleError) -> LoadedKey {
+    private static func trustedKey(_ object: JSONObject) throws(JSONObjectFault) -> LoadedKey {
         let name = try object.text("name")
         guard let tokens = try object.choice("tokens", parse: { MediaTokenForm(rawValue: $0) }),
             let der = try object.bytes("key")
@@ -197,21 +200,9 @@ struct MatchOption {
     ]
 }
 
-extension BundleObject {
-    /// Checks `version`, before anything else.
-    func checkVersion() throws(EdgeBundleError) {
-        guard try number("version", in: 0...(1 << 31)) == EdgeBundle.version else {
-            var fault = fault(
-                "is not known here: this is a library for version \(EdgeBundle.version)",
-                member: "version"
-            )
-            fault.kind = .version
-            throw fault
-        }
-    }
-
+extension JSONObject {
     /// Reads `revocations`: texts of kind, tag and time, as `GET /v1/revocations/export` has its lines.
-    fileprivate func revocations() throws(EdgeBundleError) -> [RevokedTag] {
+    fileprivate func revocations() throws(JSONObjectFault) -> [RevokedTag] {
         let lines = try texts("revocations")
         var tags: [RevokedTag] = []
         tags.reserveCapacity(lines.count)
@@ -228,8 +219,8 @@ extension BundleObject {
     }
 
     /// Reads `keys`.
-    fileprivate func keys() throws(EdgeBundleError) -> [EdgeBundle.Key] {
-        let keys = try list("keys") { (object) throws(EdgeBundleError) in try EdgeBundle.Key(object) }
+    fileprivate func keys() throws(JSONObjectFault) -> [EdgeBundle.Key] {
+        let keys = try list("keys") { (object) throws(JSONObjectFault) in try EdgeBundle.Key(object) }
         do throws(KeySetError) { _ = try KeySet(keys.map(\.key)) } catch { throw fault("\(error)", member: "keys") }
         return keys
     }

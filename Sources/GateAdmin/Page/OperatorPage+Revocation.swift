@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 internal import EdgeListener
+internal import Encodings
 package import GateAPI
 internal import GateConfiguration
 package import HTTPServer
@@ -117,8 +118,8 @@ extension OperatorPage {
             throw APIRefusal(.invalidRequest, details: "subject is none of the form's")
         }
         let body: RevocationBody
-        do throws(BodyFault) { body = try RevocationBody(BodyObject(members: [(subject, .string(id))])) } catch {
-            throw APIRefusal(.invalidRequest, details: error.reason)
+        do throws(JSONObjectFault) { body = try RevocationBody(JSONObject(.object([(subject, .string(id))]))) } catch {
+            throw APIRefusal(.invalidRequest, details: error.message)
         }
         let revocation = try Revocation(body, for: visit.snapshot.gate, at: visit.time)
         guard form.optional("confirmed") == "yes" else {
