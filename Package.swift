@@ -284,11 +284,26 @@ let package = Package(
             "MediaTokens",
             ["CLibXML2", "Platform", "Encodings", "Cryptography", "MediaResources", "MediaTokens", "GateTestSupport"]
         ),
+        .fastTests("RequestTargets", ["RequestTargets"]),
+        .fastTests("EdgeTokens", ["Platform", "RequestTargets", "EdgeTokens", "GateTestSupport"]),
         .fastTests(
-            "EdgeTokens",
+            "CommonAccessTokens",
             [
                 "Platform", "Encodings", "Cryptography", "Keys", "RequestTargets", "EdgeTokens", "CommonAccessTokens",
-                "URISigning", "VendorTokens", "GateTestSupport",
+                "GateTestSupport",
+            ],
+            exclude: ["Oracles"]
+        ),
+        .fastTests(
+            "URISigning",
+            ["Platform", "Encodings", "Keys", "RequestTargets", "EdgeTokens", "URISigning", "GateTestSupport"],
+            exclude: ["Oracles"]
+        ),
+        .fastTests(
+            "VendorTokens",
+            [
+                "Platform", "Encodings", "Cryptography", "RequestTargets", "EdgeTokens", "VendorTokens",
+                "GateTestSupport",
             ],
             exclude: ["Oracles"]
         ),

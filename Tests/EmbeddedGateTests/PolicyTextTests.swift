@@ -38,7 +38,7 @@ struct PolicyTextTests {
             ("\"admits\":\"ttl\"", "\"admits\":\"always\"", "admits: is not known here"),
             ("\"admits\":", "\"admit\":", "admit: unknown member"),
             ("\"/segments/\"", "\"segments\"", "must begin with /"),
-            ("\"requestor\":\"REF30\"", "\"requestor\":3", "requestor: must be a text"), ("{", "", "this is no JSON"),
+            ("\"requestor\":\"REF30\"", "\"requestor\":3", "requestor: must be a string"), ("{", "", "this is no JSON"),
         ] {
             var changed = lines.map(String.init)
             changed[entry] = changed[entry].replacing(from, with: to, maxReplacements: 1)

@@ -150,7 +150,7 @@ import Testing
         let rows = Self.rows
         #expect(rows.count >= 300)
         let input = rows.map(\.json).joined(separator: "\n") + "\n"
-        let script = repository + "/Tests/EdgeTokensTests/Oracles/uri.py"
+        let script = repository + "/Tests/CommonAccessTokensTests/Oracles/uri.py"
         let run = try CommandRun(python, arguments: [script], input: [UInt8](input.utf8))
         #expect(run.status == 0, "\(run.error)")
         let answers = run.output.split(separator: "\n")

@@ -24,7 +24,7 @@ struct `Vendors' libraries` {
 
     private static func ask(format: VendorFormat, requests: [[String: Any]]) throws -> [[String: Any]] {
         let lines = try requests.map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }
-        let script = repository + "/Tests/EdgeTokensTests/Oracles/vendors.py"
+        let script = repository + "/Tests/VendorTokensTests/Oracles/vendors.py"
         let input = [UInt8](lines.joined(separator: "\n").utf8)
         let run = try CommandRun(python, arguments: [script, format.rawValue], input: input)
         try #require(run.status == 0, "\(run.error)")

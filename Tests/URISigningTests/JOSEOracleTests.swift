@@ -18,7 +18,7 @@ struct `joserfc and jwcrypto` {
 
     private static func ask(_ requests: [[String: Any]]) throws -> [[String: Any]] {
         let lines = try requests.map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }
-        let script = repository + "/Tests/EdgeTokensTests/Oracles/jose.py"
+        let script = repository + "/Tests/URISigningTests/Oracles/jose.py"
         let run = try CommandRun(python, arguments: [script], input: [UInt8](lines.joined(separator: "\n").utf8))
         try #require(run.status == 0, "\(run.error)")
         return try run.output.split(separator: "\n").map { line in

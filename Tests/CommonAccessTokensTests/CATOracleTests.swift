@@ -20,7 +20,7 @@ struct `cwt, pycose and cbor2` {
 
     private static func ask(_ requests: [[String: Any]]) throws -> [[String: Any]] {
         let lines = try requests.map { String(decoding: try JSONSerialization.data(withJSONObject: $0), as: UTF8.self) }
-        let script = repository + "/Tests/EdgeTokensTests/Oracles/cat.py"
+        let script = repository + "/Tests/CommonAccessTokensTests/Oracles/cat.py"
         let run = try CommandRun(python, arguments: [script], input: [UInt8](lines.joined(separator: "\n").utf8))
         try #require(run.status == 0, "\(run.error)")
         return try run.output.split(separator: "\n").map { line in
