@@ -11,8 +11,10 @@ extension GateConfiguration.API {
         let listener = GateConfiguration.Listener(section, default: .tcp(host: "127.0.0.1", port: 8080))
         section.rename("open", to: "anonymous")
         section.rename("policyGoodFor", to: "bundle: { maxAge: … }")
-        let isOpen = section.bool("anonymous", default: false)
         let callers = Caller.list(in: section, of: listener, scopes: Scope.ofAPI)
+        // Who may open a socket is said by its permissions.
+        let isSocket = if case .unix = listener.address { true } else { false }
+        let isOpen = section.bool("anonymous", default: isSocket && callers.isEmpty && !section.isFaulty)
         if isOpen {
             if !callers.isEmpty {
                 section.note(at: "anonymous", message: "must be false if there are keys or clientCertificates")

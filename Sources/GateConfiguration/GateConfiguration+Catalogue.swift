@@ -156,7 +156,7 @@ extension PlaybackGate.Catalogue.Entry {
 
 extension ConfigurationSection {
     /// Reads the names of grant profiles; `nil` if the section has none.
-    fileprivate func profiles(_ known: [GrantProfile]) -> [GrantProfile]? {
+    func profiles(_ known: [GrantProfile]) -> [GrantProfile]? {
         guard has("grant"), let names = strings("grant") else { return nil }
         let found = names.compactMap { name in
             let profile = known.first { $0.name == name }

@@ -103,13 +103,18 @@ extension GateConfiguration {
 }
 
 extension GateConfiguration.Grants {
+    static let usualCacheCapacity = 16_384
+
     /// Reads the sections `keys` and `grants` of a file.
-    package init(root: ConfigurationSection, section: ConfigurationSection) {
-        let subjectKey = Self.secretBytes("subjectKey", in: section)
-        if !section.has("subjectKey") {
-            section.note(at: "subjectKey", message: "subjectKey is missing: playgate grant keys makes one")
-        }
-        self.subjectKey = Located(value: subjectKey ?? [], location: section.location("subjectKey"))
+    ///
+    /// - Parameter state: The folder of the subject key, unless the file names one.
+    package init(root: ConfigurationSection, section: ConfigurationSection, state: StateFolder, problems: ProblemList) {
+        let location = section.location("subjectKey")
+        let bytes =
+            section.has("subjectKey")
+            ? Self.secretBytes("subjectKey", in: section) ?? []
+            : state.secret(GateConfiguration.StreamDefaults.subjectKeyFile, at: location, problems: problems).bytes
+        subjectKey = Located(value: bytes, location: location)
         keys = root.named("keys", read: Key.init)
         var (vendors, tooLong): ([String: VendorProfile], [String]) = ([:], [])
         profiles = section.named("profiles") { name, section in
@@ -124,7 +129,7 @@ extension GateConfiguration.Grants {
             section.note(at: "profiles", message: "\(name): a name has at most \(limit) bytes, because grants carry it")
         }
         issuers = section.list("issuers", read: Issuer.init)
-        cacheCapacity = section.integer("cacheCapacity", in: 0...1_000_000, default: 16_384)
+        cacheCapacity = section.integer("cacheCapacity", in: 0...1_000_000, default: Self.usualCacheCapacity)
         keySetFolder = section.optionalPath("keySetFolder")
         noteUnknownKeys(section)
         noteMisusedKeys(section)
@@ -178,6 +183,14 @@ extension GateConfiguration.Grants {
 }
 
 extension GateConfiguration.Grants.Key {
+    /// Creates a symmetric key without times.
+    init(id: String, secret: [UInt8], file: Secret.File?, location: ConfigurationLocation) {
+        self.id = id
+        material = .secret(secret)
+        self.file = file
+        self.location = location
+    }
+
     package init(_ id: String, in section: ConfigurationSection) {
         self.id = id
         location = section.location
@@ -290,7 +303,8 @@ extension GrantProfile {
     fileprivate convenience init(_ name: String, in section: ConfigurationSection) {
         let format = section.grantFormat()
         // Vendors' tokens name no issuer.
-        let issuer = format.isVendors ? name : section.requiredString("issuer")
+        let standard = GateConfiguration.StreamDefaults.issuer
+        let issuer = format.isVendors ? name : section.string("issuer", default: standard)
         let keys = section.strings("key")
         var rules = Rules(section)
         section.noteConflicts(of: &rules, format)

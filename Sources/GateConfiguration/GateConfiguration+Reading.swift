@@ -32,20 +32,26 @@ extension GateConfiguration {
         let requestor = root.optionalString("requestor") ?? (root.has("requestor") ? "?" : nil)
         if requestor == "" { root.note(at: "requestor", message: "must not be empty") }
         trust = root.section("trust", read: Trust.init)
-        let grants = root.optionalSection("grants") { Grants(root: root, section: $0) }
+        let isShadow = root.bool("shadow", default: false)
+        root.rename("use", to: "replayStore")
+        let use = root.section("replayStore") { Use($0, isShadow: isShadow) }
+        self.use = use
+        self.isShadow = isShadow
+        let state = StateFolder(root, store: use.store)
+        self.state = state
+        var grants = root.optionalSection("grants") { Grants(root: root, section: $0, state: state, problems: problems) }
         if grants == nil, root.has("keys") { _ = root.named("keys", read: Grants.Key.init) }
+        if root.has("streams") { Self.addStreamGrants(to: &grants, in: root, state: state, problems: problems) }
         self.grants = grants
         let profiles = grants?.profiles.map(\.value) ?? []
-        let catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor, profiles: profiles) }
+        var catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor, profiles: profiles) }
+        let streams = root.list("streams") { Stream($0, requestor: requestor, profiles: profiles) }
+        catalogue.entries = streams.flatMap(\.entries) + catalogue.entries
         self.catalogue = catalogue
         // The cache is on by default only if an entry lets a token be presented repeatedly.
         let isRepeated = catalogue.entries.contains { $0.value.use == .withinTTL }
         verification = root.section("verification") { Verification($0, cacheCapacity: isRepeated ? 16_384 : 0) }
         policies = root.list("policies", read: PlaybackPolicy.init)
-        let isShadow = root.bool("shadow", default: false)
-        root.rename("use", to: "replayStore")
-        use = root.section("replayStore") { Use($0, isShadow: isShadow) }
-        self.isShadow = isShadow
         api = root.section("api", read: API.init)
         edge = root.optionalSection("edge") { Edge($0, tokensOfEntries: catalogue.tokens, profiles: profiles) }
         let edgeSources = edge?.sources
@@ -176,7 +182,52 @@ extension GateConfiguration.Grants {
 
 extension GateConfiguration {
     /// Settings that work but are unwanted in production: for `playgate check`.
-    package var advice: [String] { [openMemory].compactMap(\.self) + closedSockets }
+    package var advice: [String] {
+        [openMemory, keysToCome, keysOfOneGate].compactMap(\.self) + closedSockets + foldersOfOneFile + looseEntries
+    }
+
+    /// Keys that the first start makes.
+    private var keysToCome: String? {
+        let paths = state.newKeys.map(\.path)
+        return paths.isEmpty ? nil : "the first start makes \(paths.joined(separator: " and ")); keep them with the store"
+    }
+
+    /// Gates that share a store need the same keys.
+    private var keysOfOneGate: String? {
+        #if Redis
+            guard case .redis = use.store, !state.newKeys.isEmpty else { return nil }
+            return "gates that share Redis need the same keys of streams: copy stateFolder (\(state.path)) to each"
+        #else
+            return nil
+        #endif
+    }
+
+    /// Folders of which only one file can ever be played: the token of an entry that admits once is consumed by it.
+    private var foldersOfOneFile: [String] {
+        catalogue.entries.compactMap { entry in
+            guard case .path(let pattern) = entry.value.key, pattern.isFolder, entry.value.use == .once,
+                entry.value.grants == nil, case .resource = entry.value.protection
+            else { return nil }
+            return
+                "line \(entry.location.line): \(pattern.text) admits a token once, so that one of its files plays and the rest is "
+                + "refused (token_already_used); for a stream, use streams: [{ folder: \(pattern.text), resource: … }]"
+        }
+    }
+
+    /// Paths that were meant as folders, and names with blanks around them.
+    private var looseEntries: [String] {
+        catalogue.entries.flatMap { entry -> [String] in
+            var advice: [String] = []
+            let line = "line \(entry.location.line): "
+            if case .path(let pattern) = entry.value.key, pattern.hasNoExtension {
+                advice.append(line + "\(pattern.text) is one file; a folder with all its files is \(pattern.text)/")
+            }
+            if case .resource(_, let requestor) = entry.value.protection, requestor.hasBlanksAround {
+                advice.append(line + "the requestor \"\(requestor)\" has blanks around it, which tokens have to have too")
+            }
+            return advice
+        }
+    }
 
     /// An API without keys in front of a store that forgets.
     private var openMemory: String? {
@@ -196,4 +247,18 @@ extension GateConfiguration {
                 + "for an edge of another user, set socketMode to \"0660\" and socketGroup to a group of both"
         }
     }
+}
+
+extension PathPattern {
+    /// True for a path of one file whose name has no dot, as a folder's.
+    fileprivate var hasNoExtension: Bool {
+        guard !isFolder, !text.utf8.contains(where: { $0 == UInt8(ascii: "*") || $0 == UInt8(ascii: "?") }) else {
+            return false
+        }
+        return !(text.split(separator: "/").last ?? "").utf8.contains(UInt8(ascii: "."))
+    }
+}
+
+extension String {
+    fileprivate var hasBlanksAround: Bool { first?.isWhitespace ?? false || last?.isWhitespace ?? false }
 }

@@ -17,7 +17,12 @@ extension GateConfiguration.Use {
     }
 
     package init(_ section: ConfigurationSection, isShadow: Bool) {
-        let name = section.choice("store", default: StoreName.memory)
+        // The section that is there says which store it is.
+        let named = [StoreName.sqlite, .redis].filter { section.has($0.rawValue) }
+        let name = section.choice("store", default: named.first ?? .memory)
+        if named.count > 1, !section.has("store") {
+            section.note(at: "store", message: "store is missing: name sqlite or redis, as both are configured")
+        }
         let capacity = section.section("memory") {
             $0.integer("capacity", in: 1...100_000_000, default: 1_000_000)
         }

@@ -22,6 +22,8 @@ package struct GateConfiguration: Sendable {
     package var catalogue: Catalogue
     package var policies: [PlaybackPolicy]
     package var use: Use
+    /// The folder of the keys that the gate makes itself.
+    package let state: StateFolder
     /// The settings for grants; `nil` if the gate issues and accepts none.
     package var grants: Grants?
     package var isShadow: Bool

@@ -149,6 +149,7 @@ public struct GateServer: Sendable {
         logger: Logger,
         loops: any EventLoopGroup
     ) async throws {
+        for path in try configuration.state.writeNewKeys() { logger.notice("made a key of streams: \(path)") }
         let parts = try ServiceParts(
             configuration,
             builder: builder,
@@ -305,7 +306,11 @@ extension GateServer {
     /// - Parameters:
     ///   - goodFor: The time for which the policy may be used, from 5 s to 30 days.
     ///   - now: The present time.
-    package func policy(goodFor: Duration, at now: Timestamp) -> [UInt8] {
+    /// - Throws: `ConfigurationError` if a key of streams has no file yet.
+    package func policy(goodFor: Duration, at now: Timestamp) throws(ConfigurationError) -> [UInt8] {
+        if let key = configuration.state.newKeys.first {
+            throw ConfigurationError(file: key.path, reason: "is not made yet: start the gate first")
+        }
         let environment = ServiceEnvironment(log: .standardError, clock: { now })
         let keySets = KeySetKeeper(
             clock: environment.clock,

@@ -148,6 +148,7 @@ final class Reloader: Service {
             ? try GateConfiguration(file: present.configuration.file.path)
             : try GateConfiguration(again: present.configuration)
         let builder = try GateLoader(configuration, at: now)
+        for path in try configuration.state.writeNewKeys() { logger.notice("made a key of streams: \(path)") }
         let certificates = try certificates.replacement(configuration)
         // A gate without grants gets them with a restart only.
         keySets.adopt(present.gate.grants == nil ? [] : builder.grants?.remotes ?? [])

@@ -9,14 +9,44 @@ extension String {
     package func replaceFile(with content: [UInt8]) throws(FileFault) {
         let new = self + ".new"
         _ = unsafe unlink(new)
-        let file = unsafe open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        try new.writeNewFile(content)
+        guard unsafe rename(new, self) != 0 else { return }
+        let fault = Self.errorText
+        _ = unsafe unlink(new)
+        throw FileFault(reason: "cannot be written: \(fault)")
+    }
+
+    /// Writes a file at this path that only its owner may read, unless there is one, which stays as it is. Of several
+    /// processes that do this at the same time, one writes.
+    ///
+    /// - Returns: False if there is a file already.
+    /// - Throws: ``FileFault`` if it cannot be written. There is no file then.
+    package func createFile(with content: [UInt8]) throws(FileFault) -> Bool {
+        let new = self + ".new-\(getpid())"
+        _ = unsafe unlink(new)
+        try new.writeNewFile(content)
+        defer { _ = unsafe unlink(new) }
+        guard unsafe link(new, self) != 0 else { return true }
+        guard errno != EEXIST else { return false }
+        throw FileFault(reason: "cannot be written: \(Self.errorText)")
+    }
+
+    /// Makes a folder at this path that only its owner may read, unless there is one.
+    ///
+    /// - Throws: ``FileFault`` if it cannot be made.
+    package func createFolder() throws(FileFault) {
+        guard unsafe mkdir(self, 0o700) != 0, errno != EEXIST else { return }
+        throw FileFault(reason: "cannot be made: \(Self.errorText)")
+    }
+
+    private func writeNewFile(_ content: [UInt8]) throws(FileFault) {
+        let file = unsafe open(self, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw FileFault(reason: "cannot be written: \(Self.errorText)") }
         var fault = Self.write(content, to: file)
         if fault == nil, fsync(file) != 0 { fault = Self.errorText }
         close(file)
-        if fault == nil, unsafe rename(new, self) != 0 { fault = Self.errorText }
         guard let fault else { return }
-        _ = unsafe unlink(new)
+        _ = unsafe unlink(self)
         throw FileFault(reason: "cannot be written: \(fault)")
     }
 

@@ -22,6 +22,8 @@ public struct PathPattern: Hashable, Sendable {
 
     /// The kind of the pattern.
     let form: Form
+    /// True for a folder: a path that ends in `/`, without wildcards.
+    package var isFolder: Bool { form == .folder }
 
     enum Form: Hashable, Sendable {
         case path
