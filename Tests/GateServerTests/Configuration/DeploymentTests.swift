@@ -164,9 +164,11 @@ struct `The Helm chart` {
     /// - Parameters:
     ///   - recorder: An origin instead of the example's.
     ///   - changes: More replacements in the gate's configuration.
+    ///   - files: The media, by their paths.
     private static func withStage(
         origin recorder: RecordingOrigin? = nil,
         gate changes: [String: String] = [:],
+        files: [String: [UInt8]] = [:],
         _ body: (Stage) throws -> Void
     ) throws {
         let folder = try TemporaryFolder()
@@ -175,7 +177,9 @@ struct `The Helm chart` {
         defer { database.signal(SIGTERM) }
         let (front, origin) = (try freePort(), try recorder?.port ?? freePort())
         try folder.write("keys/signer.pem", contents: try GateSample.current.get().keys.signerCertificate)
-        try folder.write("media/live/tnt/a.m3u8", contents: "#EXTM3U\n")
+        for (path, bytes) in files.merging(["/live/tnt/master.m3u8": [UInt8]("#EXTM3U\n".utf8)], uniquingKeysWith: { own, _ in own }) {
+            try folder.write("media\(path)", contents: bytes)
+        }
         func copy(_ name: String, changes: [String: String]) throws -> String {
             var text = try String(contentsOfFile: "\(Self.folder)/\(name)", encoding: .utf8)
             for (printed, other) in changes {
@@ -186,8 +190,8 @@ struct `The Helm chart` {
         }
         let socket = ["/run/playgate/edge.sock": folder.file("edge.sock")]
         let endpoints = [
-            "\"redis:6379\"": "\"unix:\(redis.socket)\"", "127.0.0.1:8080": "unix:\(folder.file("api.sock"))",
-            "127.0.0.1:9090": "unix:\(folder.file("admin.sock"))",
+            "\"redis:6379\"": "\"unix:\(redis.socket)\"", "/run/playgate/api.sock": folder.file("api.sock"),
+            "/var/lib/playgate": folder.file("state"), "127.0.0.1:9090": "unix:\(folder.file("admin.sock"))",
         ]
         let gateFile = try copy("gate.yaml", changes: socket.merging(endpoints) { $1 }.merging(changes) { $1 })
         let originFile = try copy(
@@ -233,21 +237,34 @@ struct `The Helm chart` {
     @Test(.needs(.nginx), .needsRedis) func `plays through nginx with Redis, once`() throws {
         try Self.withStage { stage in
             let token = try Self.token()
-            let first = try stage.get("/live/tnt/a.m3u8?token=\(token.percentEncoded)")
+            let first = try stage.get("/live/tnt/master.m3u8?token=\(token.percentEncoded)")
             #expect(first.status == 200 && first.body == "#EXTM3U\n", "\(first) \(stage.gate.output)")
             let fields = (first.headers["cache-control"], first.headers["x-playgate-code"])
             #expect(fields == ("private, no-cache", "verified"))
-            let again = try stage.get("/live/tnt/a.m3u8", headers: ["Cookie": "media-token=\(token)"])
+            let cookie = try #require(first.values("Set-Cookie").first).prefix { $0 != ";" }
+            #expect(try stage.get("/live/tnt/seg.ts", headers: ["Cookie": String(cookie)]).status == 404)
+            #expect(try stage.get("/live/tnt/seg.ts").status == 401)
+            let again = try stage.get("/live/tnt/master.m3u8", headers: ["Cookie": "media-token=\(token)"])
             #expect(again.status == 403 && again.headers["x-playgate-code"] == "token_already_used", "\(again)")
             #expect(try stage.get("/other").status == 404)
             stage.gate.signal(SIGTERM)
             _ = try? stage.gate.waitUntilExit()
-            #expect(try stage.get("/live/tnt/a.m3u8").status == 503)
+            #expect(try stage.get("/live/tnt/master.m3u8").status == 503)
             stage.nginx.signal(SIGTERM)
             _ = try? stage.nginx.waitUntilExit()
             let log = try stage.folder.text("access.log")
-            #expect(log.contains("\"GET /live/tnt/a.m3u8\" 200"))
+            #expect(log.contains("\"GET /live/tnt/master.m3u8\" 200"))
             #expect(!log.contains("token=") && !log.contains(token.prefix(20)))
+        }
+    }
+
+    @Test(.needs(.nginx), .needsRedis, .needsFFmpeg) func `plays a whole film`() throws {
+        let film = try FilmStream(.hls, segments: 6, seconds: 1, in: "/live/tnt")
+        try Self.withStage(files: film.files) { stage in
+            let url = "http://\(stage.front)\(film.start)?token=\(try Self.token().percentEncoded)"
+            let seen = try film.play(url)
+            #expect(seen.isWhole, "\(seen) \(stage.gate.output)")
+            #expect(try film.play(url).frames == 0, "the token is used up")
         }
     }
 
@@ -258,8 +275,9 @@ struct `The Helm chart` {
         let resource =
             "<rss version='2.0'><channel><title>TNT</title><item><title>\(String(repeating: "a", count: 900))</title></item></channel></rss>"
         let changes = [
-            "- { path: /live/tnt/, resource: TNT }":
-                "- { path: /live/tnt/, resource: \"\(resource)\" }\n    - { path: /live/free/, protected: false }"
+            "- { folder: /live/tnt/, resource: TNT, manifest: master.m3u8, media: tnt-live }":
+                "- { folder: /live/tnt/, resource: \"\(resource)\", manifest: \"*\" }\n"
+                + "catalogue: { entries: [{ path: /live/free/, protected: false }] }"
         ]
         try Self.withStage(origin: origin, gate: changes) { stage in
             for name in EdgePageRules.names {

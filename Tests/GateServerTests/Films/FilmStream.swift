@@ -32,7 +32,8 @@ struct FilmStream {
     /// - Parameters:
     ///   - count: The number of segments.
     ///   - seconds: The duration of a segment.
-    init(_ format: Format, segments count: Int, seconds: Int) throws {
+    ///   - parent: The folder of its paths.
+    init(_ format: Format, segments count: Int, seconds: Int, in parent: String = "/film/tnt") throws {
         let folder = try TemporaryFolder()
         let picture = ["-f", "lavfi", "-i", "testsrc=size=64x36:rate=25", "-t", "\(count * seconds)", "-threads", "1"]
         let coding =
@@ -54,8 +55,8 @@ struct FilmStream {
         let run = try CommandRun(Self.ffmpeg(), arguments: arguments)
         try #require(run.status == 0, "\(run.error)")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        files = try Dictionary(uniqueKeysWithValues: names.map { ("/film/tnt/\($0)", try folder.bytes($0)) })
-        start = "/film/tnt/\(format == .dash ? "manifest.mpd" : "master.m3u8")"
+        files = try Dictionary(uniqueKeysWithValues: names.map { ("\(parent)/\($0)", try folder.bytes($0)) })
+        start = "\(parent)/\(format == .dash ? "manifest.mpd" : "master.m3u8")"
         self.seconds = count * seconds
         frames = 25 * seconds * count
         framesOfSegment = 25 * seconds

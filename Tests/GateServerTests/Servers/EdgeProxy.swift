@@ -47,7 +47,7 @@ enum EdgeProxy: String, CaseIterable {
     static let tokens: Result<String, any Error> = Result {
         let printed = try file("docs/edges/README.md").split(separator: "\n").first { $0.hasPrefix("  tokens: ") }
         let line = String(try #require(printed).dropFirst("  ".count))
-        try #require(try file("examples/gate.yaml").contains("#   \(line)\n"), "the example prints other places")
+        try #require(try file("examples/gate.yaml").contains("  \(line)\n"), "the example prints other sources")
         return line
     }
 
