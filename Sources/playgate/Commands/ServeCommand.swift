@@ -31,7 +31,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-struct CheckCommand: ParsableCommand, JSONAnswering {
+struct CheckCommand: AsyncParsableCommand, JSONAnswering {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Check a gate configuration without running the gate.",
@@ -49,16 +49,18 @@ struct CheckCommand: ParsableCommand, JSONAnswering {
 
     var answersInJSON: Bool { json }
 
-    func run() throws {
-        let summary: GateServer.Summary
-        do throws(ConfigurationError) { summary = try GateServer(configurationFile: file).summary } catch {
+    func run() async throws {
+        let server: GateServer
+        do throws(ConfigurationError) { server = try GateServer(configurationFile: file) } catch {
             throw CommandFailure("\(error)", answer: Self.json(error))
         }
+        let summary = server.summary
+        let advice = summary.advice + (await server.addressAdvice())
         if json {
-            Terminal.output.write(Self.json(summary).line + "\n")
+            Terminal.output.write(Self.json(summary, advice: advice).line + "\n")
             return
         }
-        for warning in summary.warnings + summary.advice { Terminal.output.write(Style.yellow("!") + " \(warning)\n") }
+        for warning in summary.warnings + advice { Terminal.output.write(Style.yellow("!") + " \(warning)\n") }
         Terminal.output.write(
             Style.green("✔")
                 + " \(file): trusted keys \(summary.keys), catalogue entries \(summary.entries), "
@@ -69,7 +71,7 @@ struct CheckCommand: ParsableCommand, JSONAnswering {
         )
     }
 
-    private static func json(_ summary: GateServer.Summary) -> JSON {
+    private static func json(_ summary: GateServer.Summary, advice: [String]) -> JSON {
         .object([
             ("valid", .bool(true)), ("keys", .number(Int64(summary.keys))),
             ("entries", .number(Int64(summary.entries))), ("api", .string(summary.api)),
@@ -79,7 +81,7 @@ struct CheckCommand: ParsableCommand, JSONAnswering {
             ("grpc", .array(summary.grpc.map { .string($0) })),
             ("manifests", .array(summary.manifests.map { .string($0) })),
             ("warnings", .array(summary.warnings.map { .string($0) })),
-            ("advice", .array(summary.advice.map { .string($0) })),
+            ("advice", .array(advice.map { .string($0) })),
         ])
     }
 
