@@ -26,10 +26,14 @@ public struct ConfigurationProblem: Hashable, Sendable {
     public let location: ConfigurationLocation
     /// The problem and its remedy.
     public let message: String
+    /// The line of the file with a caret below the fault, for errors of YAML itself; `nil` for others. It may have a secret, and
+    /// is for the person who checks a file, not for logs.
+    public let excerpt: String?
 
-    package init(location: ConfigurationLocation, message: String) {
+    package init(location: ConfigurationLocation, message: String, excerpt: String? = nil) {
         self.location = location
         self.message = message
+        self.excerpt = excerpt
     }
 }
 
@@ -57,12 +61,27 @@ extension ConfigurationError: CustomStringConvertible {
 /// A collector of problems, so that all of them are reported at once.
 package final class ProblemList {
     package private(set) var problems: [ConfigurationProblem] = []
+    /// The keys that misspelt ones were meant for. That they are missing is no problem of its own.
+    private var meant: [String] = []
 
     package init() {}
 
     /// Adds a problem.
     package func add(at location: ConfigurationLocation, message: String) {
         problems.append(ConfigurationProblem(location: location, message: message))
+    }
+
+    /// Notes the key that a misspelt one was meant for.
+    func noteMeant(_ key: String) { meant.append(key) }
+
+    /// True if a problem follows from a misspelt key: the key that was meant, or one below it, is missing.
+    private func isConsequence(_ problem: ConfigurationProblem) -> Bool {
+        meant.contains { key in
+            let (name, own) = (problem.location.key, key.split(separator: ".").last ?? "")
+            guard problem.message.hasPrefix("\(name.split(separator: ".").last ?? "") is missing") else { return false }
+            // A setting for the whole file is missing in each section that has none of its own.
+            return name == key || name.hasPrefix(key + ".") || (key == own && name.hasSuffix("." + own))
+        }
     }
 
     /// True if there is a problem with `key` or a key below it.
@@ -79,7 +98,7 @@ package final class ProblemList {
     package func throwIfAny() throws(ConfigurationError) {
         guard !problems.isEmpty else { return }
         throw ConfigurationError(
-            problems: problems.sorted { ($0.location.line, $0.location.key) < ($1.location.line, $1.location.key) }
+            problems: problems.filter { !isConsequence($0) }.sorted { ($0.location.line, $0.location.key) < ($1.location.line, $1.location.key) }
         )
     }
 }

@@ -56,8 +56,14 @@ package struct ConfigurationFile: Sendable {
             switch error {
             case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
                 .composer(let context, let problem, let mark, _):
-                let during = context.map { " (\($0.text))" } ?? ""
-                throw ConfigurationError(self, line: mark.line, column: mark.column, message: "\(problem)\(during)")
+                let fault = YAMLFault(problem, context: context?.text, in: text, line: mark.line, column: mark.column)
+                throw ConfigurationError(
+                    self,
+                    line: mark.line,
+                    column: mark.column,
+                    message: fault.message,
+                    excerpt: fault.excerpt
+                )
             case .duplicatedKeysInMapping(let keys, let context):
                 throw ConfigurationError(
                     self,
@@ -73,8 +79,15 @@ package struct ConfigurationFile: Sendable {
 }
 
 extension ConfigurationError {
-    fileprivate init(_ file: ConfigurationFile, line: Int = 0, column: Int = 0, key: String = "", message: String) {
+    fileprivate init(
+        _ file: ConfigurationFile,
+        line: Int = 0,
+        column: Int = 0,
+        key: String = "",
+        message: String,
+        excerpt: String? = nil
+    ) {
         let location = ConfigurationLocation(file: file.path, line: line, column: column, key: key)
-        self.init(problems: [ConfigurationProblem(location: location, message: message)])
+        self.init(problems: [ConfigurationProblem(location: location, message: message, excerpt: excerpt)])
     }
 }

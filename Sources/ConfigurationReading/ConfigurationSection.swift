@@ -97,7 +97,11 @@ package final class ConfigurationSection {
             return fallback
         }
         guard let value = read(node) else {
-            problems.add(at: file.location(of: node, key: keyPath(key)), message: "must be \(what); found \(node.kind)")
+            let remedy = what == "a string" ? node.quoted : nil
+            problems.add(
+                at: file.location(of: node, key: keyPath(key)),
+                message: "must be \(what); found \(node.kind)\(remedy.map { ": write \($0)" } ?? "")"
+            )
             return fallback
         }
         inForce.append((key, show(value)))
@@ -150,7 +154,8 @@ package final class ConfigurationSection {
     package func duration(_ key: String, in range: ClosedRange<Duration>, default fallback: Duration) -> Duration {
         scalar(
             key,
-            what: "a duration from \(range.lowerBound.text) to \(range.upperBound.text), such as \(fallback.text)",
+            what:
+                "a duration with its unit (ms, s, m, h, d) from \(range.lowerBound.text) to \(range.upperBound.text), such as \(fallback.text)",
             default: fallback,
             show: { .string($0.text) }
         ) { node in
@@ -375,7 +380,9 @@ package final class ConfigurationSection {
             }
             let near = known.min { $0.distance(to: name) < $1.distance(to: name) }
             // A third of the letters may be wrong: any two short keys are three letters apart.
-            let hint = near.flatMap { $0.distance(to: name) <= max(1, name.count / 3) ? "; did you mean \($0)?" : nil }
+            let meant = near.flatMap { $0.distance(to: name) <= max(1, name.count / 3) ? $0 : nil }
+            if let meant { problems.noteMeant(keyPath(meant)) }
+            let hint = meant.map { "; did you mean \($0)?" }
             problems.add(
                 at: file.location(of: key, key: keyPath(name)),
                 message: "unknown key\(hint ?? "; known keys: \(Set(known).sorted().joined(separator: ", "))")"
@@ -401,6 +408,14 @@ extension Node {
         }
     }
 
+    /// A number or a truth value in quotes, as a text is written; `nil` for other nodes.
+    fileprivate var quoted: String? {
+        switch scalarTag {
+        case .bool, .int, .float: scalar.map { "\"\($0.string)\"" }
+        default: nil
+        }
+    }
+
     /// The tag of a scalar by the rules of YAML; `nil` for other nodes.
     fileprivate var scalarTag: Tag.Name? { scalar == nil ? nil : Resolver.default.resolveTag(of: self) }
 
@@ -409,18 +424,21 @@ extension Node {
 }
 
 extension String {
-    /// Returns the number of bytes to add, remove or replace to turn this text into `other`, ignoring case.
+    /// Returns the number of bytes to add, remove, replace or exchange with their neighbour to turn this text into `other`,
+    /// ignoring case.
     fileprivate func distance(to other: String) -> Int {
         let (mine, its) = (Array(lowercased().utf8), Array(other.lowercased().utf8.prefix(64)))
-        var row = Array(0...its.count)
+        var (before, row) = ([Int](), Array(0...its.count))
         for (line, letter) in mine.enumerated() {
-            var corner = row[0]
-            row[0] = line + 1
+            var next = [line + 1]
             for (column, wanted) in its.enumerated() {
-                let replaced = corner + (letter == wanted ? 0 : 1)
-                corner = row[column + 1]
-                row[column + 1] = Swift.min(replaced, corner + 1, row[column] + 1)
+                var cost = Swift.min(row[column] + (letter == wanted ? 0 : 1), row[column + 1] + 1, next[column] + 1)
+                if line > 0, column > 0, letter == its[column - 1], mine[line - 1] == wanted {
+                    cost = Swift.min(cost, before[column - 1] + 1)
+                }
+                next.append(cost)
             }
+            (before, row) = (row, next)
         }
         return row[its.count]
     }

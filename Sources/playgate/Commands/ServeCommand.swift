@@ -52,7 +52,7 @@ struct CheckCommand: AsyncParsableCommand, JSONAnswering {
     func run() async throws {
         let server: GateServer
         do throws(ConfigurationError) { server = try GateServer(configurationFile: file) } catch {
-            throw CommandFailure("\(error)", answer: Self.json(error))
+            throw CommandFailure(Self.text(error), answer: Self.json(error))
         }
         let summary = server.summary
         let advice = summary.advice + (await server.addressAdvice())
@@ -69,6 +69,13 @@ struct CheckCommand: AsyncParsableCommand, JSONAnswering {
                 + "\(summary.grpc.map { ", grpc \($0)" }.joined())"
                 + "\(summary.manifests.map { ", manifest \($0)" }.joined())\n"
         )
+    }
+
+    /// The problems, each with the line of the file if the parser of YAML has found it.
+    private static func text(_ error: ConfigurationError) -> String {
+        error.problems.map { problem in
+            "\(problem)" + (problem.excerpt.map { "\n" + $0 } ?? "")
+        }.joined(separator: "\n")
     }
 
     private static func json(_ summary: GateServer.Summary, advice: [String]) -> JSON {
