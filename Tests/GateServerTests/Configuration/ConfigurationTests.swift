@@ -44,7 +44,6 @@ import Testing
             reported == [
                 "2 trust.keys[1].file: none.pem: \(missing)",
                 "4 catalogue.entries[0].resorce: unknown key; did you mean resource?",
-                "4 catalogue.entries[0].resource: resource is missing: name the required resource, or set protected: false",
                 "5 catalogue.feeds[0].file: feed.xml: \(missing)", "6 api.tls.certificate: tls.pem: \(missing)",
                 "6 api.tls.key: none.key: \(missing)",
             ],
