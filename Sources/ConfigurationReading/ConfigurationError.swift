@@ -98,7 +98,9 @@ package final class ProblemList {
     package func throwIfAny() throws(ConfigurationError) {
         guard !problems.isEmpty else { return }
         throw ConfigurationError(
-            problems: problems.filter { !isConsequence($0) }.sorted { ($0.location.line, $0.location.key) < ($1.location.line, $1.location.key) }
+            problems: problems.filter { !isConsequence($0) }.sorted {
+                ($0.location.line, $0.location.key) < ($1.location.line, $1.location.key)
+            }
         )
     }
 }

@@ -18,6 +18,12 @@ package struct Secret: Hashable, Sendable {
     package struct File: Hashable, Sendable {
         package let path: String
         package let stamp: FileStamp?
+
+        /// Creates a file with its state.
+        package init(path: String, stamp: FileStamp?) {
+            self.path = path
+            self.stamp = stamp
+        }
     }
 }
 

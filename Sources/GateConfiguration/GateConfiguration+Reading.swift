@@ -39,7 +39,9 @@ extension GateConfiguration {
         self.isShadow = isShadow
         let state = StateFolder(root, store: use.store)
         self.state = state
-        var grants = root.optionalSection("grants") { Grants(root: root, section: $0, state: state, problems: problems) }
+        var grants = root.optionalSection("grants") {
+            Grants(root: root, section: $0, state: state, problems: problems)
+        }
         if grants == nil, root.has("keys") { _ = root.named("keys", read: Grants.Key.init) }
         if root.has("streams") { Self.addStreamGrants(to: &grants, in: root, state: state, problems: problems) }
         self.grants = grants
@@ -189,7 +191,8 @@ extension GateConfiguration {
     /// Keys that the first start makes.
     private var keysToCome: String? {
         let paths = state.newKeys.map(\.path)
-        return paths.isEmpty ? nil : "the first start makes \(paths.joined(separator: " and ")); keep them with the store"
+        return paths.isEmpty
+            ? nil : "the first start makes \(paths.joined(separator: " and ")); keep them with the store"
     }
 
     /// Gates that share a store need the same keys.
@@ -223,7 +226,9 @@ extension GateConfiguration {
                 advice.append(line + "\(pattern.text) is one file; a folder with all its files is \(pattern.text)/")
             }
             if case .resource(_, let requestor) = entry.value.protection, requestor.hasBlanksAround {
-                advice.append(line + "the requestor \"\(requestor)\" has blanks around it, which tokens have to have too")
+                advice.append(
+                    line + "the requestor \"\(requestor)\" has blanks around it, which tokens have to have too"
+                )
             }
             return advice
         }

@@ -47,7 +47,8 @@ extension GateConfiguration.Stream {
         if manifests.isEmpty, !section.isFaulty {
             section.note(at: "manifest", message: "must name at least one file; omit it for \(Self.usual)")
         }
-        let named = section.profiles(profiles) ?? profiles.filter { $0.name == GateConfiguration.StreamDefaults.profile }
+        let named =
+            section.profiles(profiles) ?? profiles.filter { $0.name == GateConfiguration.StreamDefaults.profile }
         let media = section.optionalString("media")
         guard let folder, let folderPattern = try? PathPattern(folder), let resource, !named.isEmpty else {
             entries = []

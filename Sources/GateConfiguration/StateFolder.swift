@@ -4,7 +4,7 @@
 package import ConfigurationReading
 internal import Cryptography
 internal import Encodings
-package import Platform
+internal import Platform
 internal import Synchronization
 
 /// The folder in which the gate keeps what it makes itself: the keys of streams.
@@ -55,7 +55,9 @@ package final class StateFolder: Sendable {
     package func writeNewKeys() throws(ConfigurationError) -> [String] {
         let keys = newKeys
         guard !keys.isEmpty else { return [] }
-        do throws(FileFault) { try path.createFolder() } catch { throw ConfigurationError(file: path, reason: error.reason) }
+        do throws(FileFault) { try path.createFolder() } catch {
+            throw ConfigurationError(file: path, reason: error.reason)
+        }
         for key in keys {
             let isNew: Bool
             do throws(FileFault) { isNew = try key.path.createFile(with: [UInt8]((key.text + "\n").utf8)) } catch {
@@ -71,7 +73,9 @@ package final class StateFolder: Sendable {
 
     private func new(_ path: String) -> [UInt8] {
         made.withLock { made in
-            if let known = made.first(where: { $0.path == path }) { return Base64.decode([UInt8](known.text.utf8)) ?? [] }
+            if let known = made.first(where: { $0.path == path }) {
+                return Base64.decode([UInt8](known.text.utf8)) ?? []
+            }
             guard let bytes = try? RandomBytes.make(32) else { return [] }
             made.append(NewKey(path: path, text: Base64.encode(bytes)))
             return bytes
@@ -83,12 +87,12 @@ extension StateFolder {
     /// Reads `stateFolder`. Without it: the folder of the store's file, else that of the service manager
     /// (`STATE_DIRECTORY`), else `state` beside the configuration file.
     convenience init(_ root: ConfigurationSection, store: GateConfiguration.Use.Store) {
-        if let path = root.optionalPath("stateFolder") { return self.init(path) }
-        if case .sqlite(let file) = store, let slash = file.value.lastIndex(of: "/") {
-            return self.init(String(file.value[..<slash]))
-        }
         let managed = ProcessEnvironment.value("STATE_DIRECTORY")?.split(separator: ":").first
-        self.init(managed.map(String.init) ?? root.file.resolve("state"))
+        var usual = managed.map(String.init) ?? root.file.resolve("state")
+        if case .sqlite(let file) = store, let slash = file.value.lastIndex(of: "/") {
+            usual = String(file.value[..<slash])
+        }
+        self.init(root.optionalPath("stateFolder") ?? usual)
     }
 }
 

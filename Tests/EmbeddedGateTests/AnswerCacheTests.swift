@@ -65,7 +65,9 @@ struct AnswerCacheTests {
                 var answer = playgate_answer()
                 answer.size = UInt32(MemoryLayout<playgate_answer>.size)
                 (answer.buffer, answer.capacity) = (buffer.baseAddress, buffer.count)
-                guard playgate_answer_cache_find(cache, location, generation, &request, &answer) == 1 else { return false }
+                guard playgate_answer_cache_find(cache, location, generation, &request, &answer) == 1 else {
+                    return false
+                }
                 #expect(answer.outcome == PLAYGATE_ALLOW)
                 #expect(answer.session.string == "0123456789abcdef0123456789abcdef")
                 #expect(answer.trace.length == 32)

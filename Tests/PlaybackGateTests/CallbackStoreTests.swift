@@ -112,7 +112,9 @@ import Testing
         supportsCallbacks: Bool,
         hasCall: Bool
     ) throws {
-        let gate = try Self.gate(with: FixedStore(.recorded, longestWait: longestWait, supportsCallbacks: supportsCallbacks))
+        let gate = try Self.gate(
+            with: FixedStore(.recorded, longestWait: longestWait, supportsCallbacks: supportsCallbacks)
+        )
         #expect((gate.storeCall(for: try Self.pending(gate)) != nil) == hasCall)
     }
 

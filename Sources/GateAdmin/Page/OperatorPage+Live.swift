@@ -112,11 +112,13 @@ extension OperatorPage {
             .init("store", "Store", ([gate.store.name] + store).joined(separator: ", ")),
             .init("catalogue", "Catalogue", "\(gate.catalogue.count) entries, read \(age) s ago"),
             .init(
-                "reloads", "Reloads",
+                "reloads",
+                "Reloads",
                 (["\(reloads.succeeded) succeeded, \(reloads.failed) failed"] + rejected).joined(separator: "; ")
             ),
             .init(
-                "revocations", "Revocations of grants",
+                "revocations",
+                "Revocations of grants",
                 revocationCache.map { "\($0.count) known" } ?? "none: the gate issues no grants"
             ),
             .init("cache", "Cache of grants", cache ?? "none: the gate issues no grants"),

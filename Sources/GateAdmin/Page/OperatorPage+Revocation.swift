@@ -28,7 +28,8 @@ extension OperatorPage {
         var rows: [Row] = []
         /// The number of rows, if there are more revocations.
         var limit: String?
-        var (isEmpty, hasRows) = (false, false)
+        var isEmpty = false
+        var hasRows = false
 
         struct Subject {
             let name: String

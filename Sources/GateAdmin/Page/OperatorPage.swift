@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 package import EdgeListener
-package import Encodings
+internal import Encodings
 package import GateAPI
 package import GateConfiguration
 package import HTTPServer

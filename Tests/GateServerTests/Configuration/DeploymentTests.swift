@@ -177,7 +177,10 @@ struct `The Helm chart` {
         defer { database.signal(SIGTERM) }
         let (front, origin) = (try freePort(), try recorder?.port ?? freePort())
         try folder.write("keys/signer.pem", contents: try GateSample.current.get().keys.signerCertificate)
-        for (path, bytes) in files.merging(["/live/tnt/master.m3u8": [UInt8]("#EXTM3U\n".utf8)], uniquingKeysWith: { own, _ in own }) {
+        for (path, bytes) in files.merging(
+            ["/live/tnt/master.m3u8": [UInt8]("#EXTM3U\n".utf8)],
+            uniquingKeysWith: { own, _ in own }
+        ) {
             try folder.write("media\(path)", contents: bytes)
         }
         func copy(_ name: String, changes: [String: String]) throws -> String {
