@@ -17,7 +17,8 @@ import Testing
             ("keys/signer.pem", "signer.pem"), ("/var/lib/playgate/", folder.path + "/"),
             ("/run/playgate/api.sock", folder.file("api.sock")), ("127.0.0.1:8080", "127.0.0.1:0"),
             ("unix:/run/playgate/edge.sock", "unix:\(socket)"), ("listen: 127.0.0.1:8081", "listen: unix:\(socket)"),
-            ("127.0.0.1:9090", "127.0.0.1:0"), ("  socketGroup: www-data\n", ""),
+            ("127.0.0.1:9090", "127.0.0.1:0"), ("  anonymous: true", "  hosts: [gate, g]\n  anonymous: true"),
+            ("  socketGroup: www-data\n", ""),
         ] { text = text.replacing(printed, with: other) }
         let film = try FilmStream(.hls, segments: 8, seconds: 1, in: "/live/tnt")
         try await RunningGate.with(text) { (gate) throws in
@@ -34,7 +35,10 @@ import Testing
             #expect(try proxy.get(segment).status == 401)
             // The player's backend starts it by its id.
             let playback = try gate.play("tnt-live", token: try gate.token(GateSample.claims(session: "two")))
-            #expect(playback.status == 200 && playback.body.contains("/live/tnt/master.m3u8"), "\(playback)")
+            let grant = try #require(playback.json["grant"] as? [String: Any], "\(playback)")
+            #expect(playback.status == 200 && grant["scope"] as? [String] == ["/live/tnt/"], "\(playback)")
+            let cookie = try #require((grant["setCookies"] as? [String])?.first).prefix { $0 != ";" }
+            #expect(try proxy.get(segment, headers: ["Cookie": String(cookie)]).status == 200)
         }
     }
 }
