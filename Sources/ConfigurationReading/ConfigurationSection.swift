@@ -68,6 +68,9 @@ package final class ConfigurationSection {
     /// True if this section has a problem already: consequences of it need not be reported too.
     package var isFaulty: Bool { problems.contains(below: path) }
 
+    /// True if any section of the file has a problem already.
+    package var isFileFaulty: Bool { !problems.problems.isEmpty }
+
     /// True if the file has this key.
     package func has(_ key: String) -> Bool { value(key) != nil }
 

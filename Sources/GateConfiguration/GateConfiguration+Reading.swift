@@ -102,6 +102,10 @@ extension GateConfiguration {
         noteAddresses(of: "edge", listeners: edge?.grpc ?? [], others: others + edges, in: root)
         edges += (edge?.grpc ?? []).map { ("edge.grpc", $0.address) }
         noteAddresses(of: "manifest", listeners: manifest?.listeners ?? [], others: others + edges, in: root)
+        if catalogue.entries.isEmpty, catalogue.feeds.isEmpty, !root.isFileFaulty {
+            let example = "streams: [{ folder: /live/tnt/, resource: TNT }]"
+            root.note(at: "streams", message: "streams is missing, and catalogue: nothing can be played; such as \(example)")
+        }
         if edge == nil, manifest == nil, !catalogue.tokens.isEmpty {
             root.note(at: "catalogue", message: "tokens of an entry require an edge listener")
         }

@@ -14,7 +14,7 @@ import Testing
         let text = """
             requestor: REF30
             trust: { keys: [{ file: signer.pem }] }
-            catalogue: { entries: [{ path: /live/tnt/, resource: TNT }] }
+            catalogue: { entries: [{ path: /live/tnt/, resource: TNT, admits: ttl }] }
             replayStore: \(use.replacing("FOLDER", with: folder.path))
             api: { listen: "127.0.0.1:0", \(api) }
             admin: { listen: "127.0.0.1:0" }

@@ -17,7 +17,12 @@ struct `The Helm chart` {
         config.api.keys=[{"name":"backend","sha256":"\(String(repeating: "ab", count: 32))","scopes":["playback"]}]
         """
 
-    private static func render(_ settings: [String], json: [String] = [caller]) throws -> CommandRun {
+    /// A stream, without which nothing can be played.
+    private static let stream = """
+        config.streams=[{"folder":"/live/tnt/","resource":"TNT","manifest":"master.m3u8","media":"tnt-live"}]
+        """
+
+    private static func render(_ settings: [String], json: [String] = [caller, stream]) throws -> CommandRun {
         let options = settings.flatMap { ["--set", $0] } + json.flatMap { ["--set-json", $0] }
         return try CommandRun(
             "\(programs)/helm",
