@@ -132,6 +132,28 @@ import Testing
         }
     }
 
+    /// A quote with a combining accent is one character to Swift, and the end of an attribute to a browser.
+    @Test(arguments: ["\" autofocus x=\"", "\"\u{301} autofocus x=", "<b>", "<\u{338}b>", "'\u{327}>", "&amp;\u{200D}"])
+    func `escapes every character of markup, whatever follows it`(text: String) async throws {
+        try await OperatorGate.with { gate in
+            let query = try #require(text.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+            for path in ["/ui?target=\(query)", "/ui/catalogue?target=\(query)&host=\(query)"] {
+                let page = try gate.admin("GET", path: path, headers: OperatorGate.reader)
+                #expect(page.status == 200)
+                let value = try #require(page.body.range(of: "name=\"target\" value=\""))
+                let shown = page.body[value.upperBound...].unicodeScalars.prefix { $0 != "\"" }
+                var plain = String(String.UnicodeScalarView(shown))
+                #expect(!plain.unicodeScalars.contains { "<>'".unicodeScalars.contains($0) }, "\(plain)")
+                for (escaped, character) in [
+                    ("&quot;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"),
+                ] {
+                    plain = plain.replacing(escaped, with: character)
+                }
+                #expect(plain.unicodeScalars.elementsEqual(text.unicodeScalars), "\(page.body)")
+            }
+        }
+    }
+
     @Test func `holds the last 1,024 decisions`() async throws {
         try await OperatorGate.with { gate in
             for number in 0..<1030 { _ = try gate.play("m\(number)") }
