@@ -147,7 +147,7 @@ import Testing
                 for (escaped, character) in [
                     ("&quot;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"),
                 ] {
-                    plain = plain.replacing(escaped, with: character)
+                    plain = plain.replacingOccurrences(of: escaped, with: character, options: .literal)
                 }
                 #expect(plain.unicodeScalars.elementsEqual(text.unicodeScalars), "\(page.body)")
             }

@@ -102,12 +102,10 @@ import Testing
         }
     }
 
-    @Test func `first has commands that work when they are pasted`() throws {
+    @Test func `on the command line has commands that work when they are pasted`() throws {
         let folder = try TemporaryFolder()
-        let readme = try Self.page("README.md")
-        let section = try #require(readme.components(separatedBy: "\n## How it is used\n").dropFirst().first)
-        // The sandbox has a page of its own.
-        let steps = ConsoleStep.steps(of: section.components(separatedBy: "\n## ")[0])
+        let steps = ConsoleStep.steps(of: try Self.page("docs/command-line.md"))
+            // The sandbox has a page of its own.
             .filter { !$0.command.hasPrefix("playgate-sandbox") }
         #expect(steps.count == 21 && steps.count { !$0.output.isEmpty } == 2)
         try FileManager.default.createSymbolicLink(
@@ -126,5 +124,40 @@ import Testing
             "playgate mint": "[ ! -f token ] || cp token tokens.txt",
         ]
         try Self.run(steps, in: folder, preparing: preparing, isComplete: false)
+    }
+
+    /// The gate's page of nginx, unchanged but for its ports and the folders of the system.
+    @Test(.needs(.nginx), .needsFFmpeg) func `first protects a stream behind nginx in five minutes`() throws {
+        let folder = try TemporaryFolder()
+        let section = try #require(try Self.page("README.md").components(separatedBy: "\n## Protect a stream").last)
+            .components(separatedBy: "\n## ")[0]
+        let (front, origin) = (try freePort(), try freePort())
+        func moved(_ text: String) -> String {
+            text.replacing("/run/playgate", with: folder.path).replacing("127.0.0.1:8088", with: "127.0.0.1:\(front)")
+                .replacing(" 8089 ", with: " \(origin) ")
+        }
+        let yaml = try #require(section.components(separatedBy: "```yaml\n").dropFirst().first)
+            .components(separatedBy: "```\n")[0].replacing(", socketGroup: www-data", with: "")
+        let admin = "admin: { listen: \"unix:\(folder.file("admin.sock"))\" }\n"
+        try folder.write("trial/gate.yaml", contents: moved(yaml) + admin)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("docs"),
+            withDestinationPath: "\(repository)/docs"
+        )
+        var steps = ConsoleStep.steps(of: section)
+        #expect(steps.count == 11 && steps.count { !$0.output.isEmpty } == 3)
+        for index in steps.indices { steps[index].command = moved(steps[index].command) }
+        let paths = [
+            "/run/playgate": folder.path, "/run/nginx.pid": folder.file("nginx.pid"), "/var/log/nginx": folder.path,
+            "/var/cache": folder.path, "127.0.0.1:8088": "127.0.0.1:\(front)", "127.0.0.1:8089": "127.0.0.1:\(origin)",
+            "user www-data;": "user root;",
+        ]
+        let script = paths.map { "s|\($0.key)|\($0.value)|g" }.joined(separator: ";")
+        defer {
+            if let number = (try? folder.text("nginx.pid")).flatMap({ Int32($0.prefix { $0.isNumber }) }) {
+                kill(number, SIGTERM)
+            }
+        }
+        try Self.run(steps, in: folder, preparing: ["sed '1": "sed -i '\(script)' nginx.conf"])
     }
 }
