@@ -116,7 +116,14 @@ extension Gate {
         if let outcome = store.immediateOutcome(of: use, isConsumed: isConsumed, at: now) {
             let subject = Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)
             return .decided(
-                decision(for: outcome, subject: subject, request: request, playbackID: request.playbackID, at: now)
+                decision(
+                    for: outcome,
+                    isConsumed: isConsumed,
+                    subject: subject,
+                    request: request,
+                    playbackID: request.playbackID,
+                    at: now
+                )
             )
         }
         let start = PlaybackStart(playbackID: request.playbackID, slot: .none)
@@ -144,7 +151,14 @@ extension Gate {
         if start.slot.needsNoStore, let outcome = store.immediateOutcome(of: use, isConsumed: isConsumed, at: now) {
             let subject = Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)
             return .decided(
-                decision(for: outcome, subject: subject, request: request, playbackID: start.playbackID, at: now)
+                decision(
+                    for: outcome,
+                    isConsumed: isConsumed,
+                    subject: subject,
+                    request: request,
+                    playbackID: start.playbackID,
+                    at: now
+                )
             )
         }
         return .use(
@@ -179,8 +193,11 @@ extension Gate {
     }
 
     /// Maps the outcome of the store to a decision; `nil` means that the store did not answer.
+    ///
+    /// A store that answers ``UseOutcome/notRevoked`` about a use to record has not recorded it, so that the use is unknown.
     func decision(
         for outcome: UseOutcome?,
+        isConsumed: Bool,
         subject: consuming Decision.Subject,
         request: PlaybackRequest,
         playbackID: String?,
@@ -188,7 +205,7 @@ extension Gate {
     ) -> Decision {
         switch outcome {
         case .recorded: allowance(.verified, subject: subject, request: request, playbackID: playbackID, at: now)
-        case .notRevoked:
+        case .notRevoked where !isConsumed:
             subject.entry?.use == .once
                 ? .allow(Decision.Allowance(reason: .probe, subject: subject))
                 : allowance(.withinTTL, subject: subject, request: request, playbackID: playbackID, at: now)
@@ -200,7 +217,7 @@ extension Gate {
         // Revokes grants: no store answers so for a media token.
         case .revoked(.playback): refusal(.tokenRevoked, subject: subject)
         case .full: refusal(.replayStoreFull, subject: subject)
-        case nil:
+        case nil, .notRevoked:
             rules.allowsUnknownUse
                 ? allowance(.useUnknown, subject: subject, request: request, playbackID: playbackID, at: now)
                 : refusal(.replayStoreUnavailable, subject: subject)

@@ -120,6 +120,7 @@ extension Gate {
             let subject = pending.mediaToken?.subject ?? .nothing
             let decision = gate.decision(
                 for: answer.outcome,
+                isConsumed: pending.mediaToken?.isConsumed ?? true,
                 subject: subject,
                 request: pending.request,
                 playbackID: pending.mediaToken?.start.playbackID,

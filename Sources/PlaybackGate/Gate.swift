@@ -276,6 +276,7 @@ public final class Gate: Sendable {
         let id = examined.start.playbackID
         let decision = decision(
             for: answer ?? nil,
+            isConsumed: examined.isConsumed,
             subject: examined.subject,
             request: request,
             playbackID: id,

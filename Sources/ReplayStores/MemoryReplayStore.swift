@@ -76,6 +76,8 @@ public final class MemoryReplayStore: ReplayStore {
         examineNow(use, at: now)
     }
 
+    public func check() async throws(ReplayStoreError) {}
+
     /// Does the same as ``record(_:at:)``, without a task.
     public func recordNow(_ use: TokenUse, at now: Timestamp) -> UseOutcome {
         if let kind = revocation(of: use.token, at: now) { return .revoked(kind) }

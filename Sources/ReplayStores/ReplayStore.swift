@@ -33,7 +33,7 @@ public protocol ReplayStore: RevocationStore {
     /// - Returns: The outcome; `nil`, the default, if the store requires a wait. Then nothing is recorded.
     func immediateOutcome(of use: TokenUse, isConsumed: Bool, at now: Timestamp) -> UseOutcome?
 
-    /// True if ``requestOutcome(of:isConsumed:receive:)`` can be called; false by default. Does not change.
+    /// True if ``requestOutcome(of:isConsumed:receive:)`` is implemented and can be called; false by default. Does not change.
     var supportsCallbacks: Bool { get }
 
     /// Does the same as ``record(_:at:)`` or ``RevocationStore/examine(_:at:)``, and calls a closure with the outcome, so
@@ -42,7 +42,7 @@ public protocol ReplayStore: RevocationStore {
     /// - Parameters:
     ///   - isConsumed: True to record the use; false to check the token for revocations only.
     ///   - receive: Called once, on any thread, possibly before this function returns; with `nil` if the outcome is
-    ///     unknown.
+    ///     unknown, as by default.
     func requestOutcome(of use: TokenUse, isConsumed: Bool, receive: @escaping @Sendable (UseOutcome?) -> Void)
 
     // MARK: Grants
@@ -79,7 +79,7 @@ public protocol ReplayStore: RevocationStore {
 
     // MARK: Operation
 
-    /// Finds out whether the store can record uses. A store that is always ready needs no check of its own.
+    /// Finds out whether the store can record uses. Readiness depends on it.
     ///
     /// - Throws: ``ReplayStoreError`` if it cannot.
     func check() async throws(ReplayStoreError)
@@ -128,8 +128,6 @@ extension ReplayStore {
     private var servesNoGrants: ReplayStoreError {
         ReplayStoreError(.misconfigured, reason: "the store \(name) serves no grants")
     }
-
-    public func check() async throws(ReplayStoreError) {}
 
     public var longestWait: Duration? { nil }
 

@@ -157,6 +157,8 @@ final class LedgerStore: ReplayStore {
             throw ReplayStoreError(.full, reason: "the limit of \(Ledger.revocationLimit) revocations is reached")
         }
     }
+
+    func check() async throws(ReplayStoreError) {}
 }
 
 struct Ledger {

@@ -259,6 +259,37 @@ import Testing
         await #expect(throws: ReplayStoreError(.unavailable, reason: "")) { try await gate.checkStore() }
     }
 
+    /// A store that looks tokens up where it has to record them.
+    private struct LookingStore: ReplayStore {
+        let name = "looking"
+        let isImmediate: Bool
+
+        func immediateOutcome(of _: TokenUse, isConsumed _: Bool, at _: Timestamp) -> UseOutcome? {
+            isImmediate ? .notRevoked : nil
+        }
+
+        func record(_: TokenUse, at _: Timestamp) async throws(ReplayStoreError) -> UseOutcome { .notRevoked }
+
+        func examine(_: TokenUse, at _: Timestamp) async throws(ReplayStoreError) -> UseOutcome { .notRevoked }
+
+        func revoke(_: Revocation, at _: Timestamp) async throws(ReplayStoreError) {}
+
+        func check() async throws(ReplayStoreError) {}
+    }
+
+    @Test(arguments: [true, false])
+    func `refuses a start that the store has looked up and not recorded`(isImmediate: Bool) async throws {
+        let gate = try Self.gate(store: LookingStore(isImmediate: isImmediate))
+        let request = PlaybackRequest(.media("tnt"), token: try GateSample.token())
+        #expect(await gate.decide(request, at: GateSample.time).code == .replayStoreUnavailable)
+        var probe = request
+        probe.method = .head
+        guard case .allow(let allowance) = await gate.decide(probe, at: GateSample.time) else {
+            return #expect(Bool(false), "a probe records nothing")
+        }
+        #expect(allowance.reason == .probe)
+    }
+
     // MARK: Policies
 
     struct PolicyCase: Sendable {

@@ -188,7 +188,7 @@ static const row *find(unsigned server, playgate_slice name, const char *line) {
 
 static uint64_t bit(const row *row) { return UINT64_C(1) << (row - table); }
 
-/// Sets the value of a row, once. Places of tokens add up.
+/// Sets the value of a row, once. Sources of tokens add up.
 static const char *set_row(const row *row, edge_settings *settings, const char *value) {
     if (row->set != set_source && (settings->given & bit(row))) return "is duplicate";
     settings->given |= bit(row);

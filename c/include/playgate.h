@@ -91,7 +91,7 @@ int32_t playgate_policy_has_profile(const playgate_policy *policy, playgate_slic
 /// Returns 1 if the policy has an entry for this media id, else 0.
 int32_t playgate_policy_has_media(const playgate_policy *policy, playgate_slice media);
 
-// MARK: Place
+// MARK: Location
 
 /// The settings of a location in the caller's configuration, which say what the requests there are for. Without a location, the
 /// catalogue finds the entry by path and host. Counted references; independent of any policy.

@@ -13,8 +13,8 @@ extern "C" {
 /// What is asked of the service's edge listener, and how its answer is read, without any input or output: for servers that send
 /// requests by means of their own. playgate_ask.h has both with a transport.
 ///
-///     playgate_subrequest_make(PLAYGATE_FORWARD, request, &sub-request)
-///     the server sends GET sub-request.path with sub-request.fields
+///     playgate_subrequest_make(PLAYGATE_FORWARD, request, &subrequest)
+///     the server sends GET subrequest.path with subrequest.fields
 ///     playgate_subrequest_read(status, values, context, &answer)
 
 /// The ways to state a request's facts: one of the service's dialects each.

@@ -65,7 +65,7 @@ static char *fault(ngx_conf_t *cf, const pgn_where *where, const char *directive
 
 static void free_location(void *location) { playgate_location_release(location); }
 
-/// Takes the place of the outer block, unless this one has demands of its own.
+/// Inherits the location of the outer block, unless this one has demands of its own.
 static void inherit(pgn_loc_conf *conf, const pgn_loc_conf *outer) {
     edge_settings *settings = &conf->rule.settings;
     int is_own = edge_settings_has(settings, "profile") || edge_settings_has(settings, "resource");

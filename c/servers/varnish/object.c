@@ -33,12 +33,12 @@ static playgate_follower_rules follower_rules(struct vmod_playgate_policy *gate)
     };
 }
 
-/// The memory's counters are the first four, in its order.
-static playgate_answer_cache_counters *memo_counters(struct VSC_playgate *counters) {
+/// The cache's counters are the first four, in its order.
+static playgate_answer_cache_counters *cache_counters(struct VSC_playgate *counters) {
     _Static_assert(offsetof(struct VSC_playgate, cache_hits) == offsetof(playgate_answer_cache_counters, hits), "counters in another order");
     _Static_assert(offsetof(struct VSC_playgate, cache_misses) == offsetof(playgate_answer_cache_counters, misses), "counters in another order");
-    _Static_assert(offsetof(struct VSC_playgate, memo_stored) == offsetof(playgate_answer_cache_counters, stored), "counters in another order");
-    _Static_assert(offsetof(struct VSC_playgate, memo_rejected) == offsetof(playgate_answer_cache_counters, rejected), "counters in another order");
+    _Static_assert(offsetof(struct VSC_playgate, cache_stored) == offsetof(playgate_answer_cache_counters, stored), "counters in another order");
+    _Static_assert(offsetof(struct VSC_playgate, cache_rejected) == offsetof(playgate_answer_cache_counters, rejected), "counters in another order");
     return (playgate_answer_cache_counters *)(void *)counters;
 }
 
@@ -47,7 +47,7 @@ static void forget_source(struct vmod_playgate_policy *gate) {
     gate->source = NULL;
 }
 
-/// Ends what is there of a warm object: a cold VCL keeps no policy, no thread, no connection's secret and no memory of answers.
+/// Ends what is there of a warm object: a cold VCL keeps no policy, no thread, no connection's secret and no answer cache.
 static void cool(struct vmod_playgate_policy *gate) {
     gate->is_warm = 0;
     edge_policy_stop(&gate->policy);
@@ -74,7 +74,7 @@ static int warm(VRT_CTX, struct vmod_playgate_policy *gate) {
     int failed = edge_policy_open(&gate->policy, &rules, &error) != PLAYGATE_OK || check_locations(gate, &error) != 0;
     if (!failed) {
         const edge_settings *settings = &gate->rule.settings;
-        failed = edge_policy_start(&gate->policy, settings->answers, settings->answer_size, 1, memo_counters(gate->counters)) != 0;
+        failed = edge_policy_start(&gate->policy, settings->answers, settings->answer_size, 1, cache_counters(gate->counters)) != 0;
         if (failed) snprintf(error.message, sizeof(error.message), "there is no memory");
     }
     if (failed) {
@@ -219,7 +219,7 @@ VCL_VOID vmod_policy__fini(struct vmod_playgate_policy **freed) {
     free_policy(gate);
 }
 
-// MARK: Places
+// MARK: Sources and locations
 
 /// True in vcl_init, where alone an object may be changed.
 static int may_set(VRT_CTX, const char *method) {
