@@ -72,7 +72,10 @@ package struct ConfigurationFile: Sendable {
                     key: keys.joined(separator: ", "),
                     message: "is a duplicate key"
                 )
-            default: throw ConfigurationError(self, message: "is not YAML: \(error)")
+            case .reader(let problem, _, let value, _):
+                // Its own words have the whole line, in which there may be a secret.
+                throw ConfigurationError(self, message: "is not YAML: \(problem) (U+\(String(value, radix: 16)))")
+            default: throw ConfigurationError(self, message: "is not YAML")
             }
         } catch { throw ConfigurationError(self, message: "is not YAML: \(error)") }
     }

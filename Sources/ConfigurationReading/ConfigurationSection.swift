@@ -29,7 +29,8 @@ package final class ConfigurationSection {
         if let node, node.mapping == nil {
             problems.add(
                 at: file.location(of: node, key: path),
-                message: "must be a mapping (key: value); found \(node.kind)"
+                // A text may be a secret.
+                message: "must be a mapping (key: value); found \(node.kindOnly)"
             )
         }
     }
@@ -67,6 +68,13 @@ package final class ConfigurationSection {
 
     /// True if this section has a problem already: consequences of it need not be reported too.
     package var isFaulty: Bool { problems.contains(below: path) }
+
+    /// True if an element of a list lacks a key.
+    package func hasElement(of key: String, without member: String) -> Bool {
+        (value(key)?.sequence ?? []).contains { element in
+            element.mapping.map { mapping in !mapping.contains { $0.key.scalar?.string == member } } ?? false
+        }
+    }
 
     /// True if any section of the file has a problem already.
     package var isFileFaulty: Bool { !problems.problems.isEmpty }
@@ -216,8 +224,14 @@ package final class ConfigurationSection {
         }
         inForce.append((key, .string("<secret>")))
         if let text = node.text { return Secret(text) }
+        guard node.mapping != nil else {
+            problems.add(
+                at: file.location(of: node, key: keyPath(key)),
+                message: "must be a string in quotes, or a mapping with either file or env; found \(node.kindOnly)"
+            )
+            return nil
+        }
         let source = ConfigurationSection(node, path: keyPath(key), file: file, problems: problems)
-        guard node.mapping != nil else { return nil }
         defer { source.finish() }
         switch (source.optionalString("file"), source.optionalString("env")) {
         case (let name?, nil):
@@ -408,6 +422,17 @@ extension Node {
             case .int, .float: return "the number \(scalar.string)"
             default: return "\"\(scalar.string.prefix(60))\""
             }
+        }
+    }
+
+    /// The description of the node without its text, which may be secret.
+    fileprivate var kindOnly: String {
+        switch scalarTag {
+        case .null?: "an empty value"
+        case .bool?: "a Boolean"
+        case .int?, .float?: "a number"
+        case nil: kind
+        default: "a text"
         }
     }
 

@@ -14,7 +14,7 @@ struct YAMLFault {
     ///   - line: The line of the fault, from 1.
     ///   - column: The column of the fault, from 1.
     init(_ problem: String, context: String?, in text: String, line: Int, column: Int) {
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         let found = lines.indices.contains(line - 1) ? lines[line - 1] : nil
         let start = found?.prefix { $0 == " " || $0 == "\t" } ?? ""
         let during = context.map { " (\($0))" } ?? ""

@@ -14,7 +14,8 @@ extension GateConfiguration.API {
         let callers = Caller.list(in: section, of: listener, scopes: Scope.ofAPI)
         // Who may open a socket is said by its permissions.
         let isSocket = if case .unix = listener.address { true } else { false }
-        let isOpen = section.bool("anonymous", default: isSocket && callers.isEmpty && !section.isFaulty)
+        let namesCallers = section.has("keys") || section.has("clientCertificates")
+        let isOpen = section.bool("anonymous", default: isSocket && !namesCallers)
         if isOpen {
             if !callers.isEmpty {
                 section.note(at: "anonymous", message: "must be false if there are keys or clientCertificates")

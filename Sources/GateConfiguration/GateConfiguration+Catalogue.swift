@@ -127,7 +127,7 @@ extension PlaybackGate.Catalogue.Entry {
         }
     }
 
-    private static func readHosts(_ section: ConfigurationSection) -> [HostName] {
+    static func readHosts(_ section: ConfigurationSection) -> [HostName] {
         guard section.has("hosts") else { return section.hostNames("hosts") }
         if section.has("media") { section.note(at: "hosts", message: "requires path: a media id has no host") }
         let hosts = section.hostNames("hosts")
@@ -158,6 +158,7 @@ extension ConfigurationSection {
     /// Reads the names of grant profiles; `nil` if the section has none.
     func profiles(_ known: [GrantProfile]) -> [GrantProfile]? {
         guard has("grant"), let names = strings("grant") else { return nil }
+        if names.isEmpty, !isFaulty { note(at: "grant", message: "must name at least one profile") }
         let found = names.compactMap { name in
             let profile = known.first { $0.name == name }
             if profile == nil {

@@ -43,7 +43,15 @@ extension GateConfiguration {
             Grants(root: root, section: $0, state: state, problems: problems)
         }
         if grants == nil, root.has("keys") { _ = root.named("keys", read: Grants.Key.init) }
-        if root.has("streams") { Self.addStreamGrants(to: &grants, in: root, state: state, problems: problems) }
+        if root.hasElement(of: "streams", without: "grant") {
+            #if Redis
+                if case .redis = use.store, !root.has("stateFolder") {
+                    let reason = "gates that share Redis need the same keys of streams, so name their folder"
+                    root.note(at: "stateFolder", message: "stateFolder is missing: \(reason)")
+                }
+            #endif
+            Self.addStreamGrants(to: &grants, in: root, state: state, problems: problems)
+        }
         self.grants = grants
         let profiles = grants?.profiles.map(\.value) ?? []
         var catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor, profiles: profiles) }
@@ -88,7 +96,7 @@ extension GateConfiguration {
 
     /// Notes sections that contradict each other.
     private func noteConflicts(_ root: ConfigurationSection) {
-        if grants == nil, root.has("keys") {
+        if root.has("keys"), !root.has("grants") {
             root.note(at: "keys", message: "requires grants: it has the keys that sign and check grants")
         }
         let others = [("api", api.listener.address), ("admin", admin.address)]
@@ -104,7 +112,10 @@ extension GateConfiguration {
         noteAddresses(of: "manifest", listeners: manifest?.listeners ?? [], others: others + edges, in: root)
         if catalogue.entries.isEmpty, catalogue.feeds.isEmpty, !root.isFileFaulty {
             let example = "streams: [{ folder: /live/tnt/, resource: TNT }]"
-            root.note(at: "streams", message: "streams is missing, and catalogue: nothing can be played; such as \(example)")
+            root.note(
+                at: "streams",
+                message: "streams is missing, and catalogue: nothing can be played; such as \(example)"
+            )
         }
         if edge == nil, manifest == nil, !catalogue.tokens.isEmpty {
             root.note(at: "catalogue", message: "tokens of an entry require an edge listener")

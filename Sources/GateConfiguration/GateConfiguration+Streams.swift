@@ -19,9 +19,9 @@ extension GateConfiguration {
     }
 
     /// The name of the profile of streams that name none, of its key, and of its issuer.
-    enum StreamDefaults {
+    package enum StreamDefaults {
         static let profile = "streams"
-        static let key = "streams"
+        package static let key = "streams"
         static let issuer = "playgate"
         /// The manifests that start a stream: HLS and MPEG-DASH, anywhere in its folder itself.
         static let manifests = ["*.m3u8", "*.mpd"]
@@ -40,7 +40,7 @@ extension GateConfiguration.Stream {
         if !section.has("resource") {
             section.note(at: "resource", message: "resource is missing: the resource of the media tokens")
         }
-        let hosts = section.hostNames("hosts")
+        let hosts = PlaybackGate.Catalogue.Entry.readHosts(section)
         let folder = Self.folder(section)
         let manifests = section.strings("manifest") ?? GateConfiguration.StreamDefaults.manifests
         let starts = folder.map { folder in manifests.compactMap { Self.pattern($0, in: folder, section) } } ?? []
@@ -50,6 +50,7 @@ extension GateConfiguration.Stream {
         let named =
             section.profiles(profiles) ?? profiles.filter { $0.name == GateConfiguration.StreamDefaults.profile }
         let media = section.optionalString("media")
+        if media?.isEmpty ?? false { section.note(at: "media", message: "must not be empty") }
         guard let folder, let folderPattern = try? PathPattern(folder), let resource, !named.isEmpty else {
             entries = []
             return
@@ -71,12 +72,12 @@ extension GateConfiguration.Stream {
             return Located(value: entry, location: location)
         }
         var terms = PlaybackGate.Catalogue.Entry.GrantTerms(named)
-        terms.scope = folder
+        terms.scope = folderPattern.encodedPath
         var entries = starts.map { entry(.path($0), use: .once, terms: terms) }
         entries.append(entry(.path(folderPattern), use: .grant, terms: terms))
         if let media {
             // A player backend starts it by its id, and gets the URL of the first manifest that is no pattern.
-            terms.manifest = manifests.first { !$0.utf8.contains(UInt8(ascii: "*")) }.map { folder + $0 }
+            terms.manifest = starts.first(where: \.isPath)?.encodedPath
             entries.append(entry(.media(media), use: .once, terms: terms))
         }
         self.entries = entries
@@ -113,7 +114,15 @@ extension GateConfiguration.Stream {
             section.note(at: "manifest", message: "must be the name of a file in the folder, such as master.m3u8")
             return nil
         }
-        do throws(PathPatternError) { return try PathPattern(folder + name) } catch {
+        do throws(PathPatternError) {
+            let pattern = try PathPattern(folder + name)
+            guard pattern.isPath || !name.utf8.contains(UInt8(ascii: "/")) && !name.contains("**") else {
+                // It could win against the folder of a stream below this one.
+                section.note(at: "manifest", message: "\(name): a wildcard is for files in the folder itself")
+                return nil
+            }
+            return pattern
+        } catch {
             section.note(at: "manifest", message: "\(name): \(error)")
             return nil
         }
@@ -137,10 +146,16 @@ extension GateConfiguration {
                 return problems.add(at: location, message: message)
             }
         }
-        let subject = state.secret(Defaults.subjectKeyFile, at: location, problems: problems).bytes
         let (bytes, file) = state.secret(Defaults.keyFile, at: location, problems: problems)
         let profile = GrantProfile(Defaults.profile, issuer: Defaults.issuer, keyID: Defaults.key)
-        var all = grants ?? Grants(subjectKey: Located(value: subject, location: location))
+        var all =
+            grants
+            ?? Grants(
+                subjectKey: Located(
+                    value: state.secret(Defaults.subjectKeyFile, at: location, problems: problems).bytes,
+                    location: location
+                )
+            )
         all.keys.append(Grants.Key(id: Defaults.key, secret: bytes, file: file, location: location))
         all.profiles.append(Located(value: profile, location: location))
         grants = all

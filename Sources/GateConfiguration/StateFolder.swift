@@ -20,6 +20,8 @@ package final class StateFolder: Sendable {
     package struct NewKey: Sendable {
         /// The path of its file.
         package let path: String
+        /// True for the key that signs grants; false for the subject key.
+        package let signsGrants: Bool
         fileprivate let text: String
     }
 
@@ -37,14 +39,19 @@ package final class StateFolder: Sendable {
     ) -> (bytes: [UInt8], file: Secret.File?) {
         let path = path + "/" + name
         let file = Secret.File(path: path, stamp: FileStamp(path))
-        guard file.stamp != nil else { return (new(path), nil) }
         do throws(FileFault) {
             let text = try path.contentsOfFile(limit: 64 * 1024)
             if let bytes = Base64.decode([UInt8](text.trimmingTrailingLineEnds.utf8)), bytes.count >= 32 {
                 return (bytes, file)
             }
             problems.add(at: location, message: "\(path): must be at least 32 bytes in Base64")
-        } catch { problems.add(at: location, message: "\(path): \(error.reason)") }
+        } catch {
+            if error.isMissing, let bytes = new(path, signsGrants: name == GateConfiguration.StreamDefaults.keyFile) {
+                return (bytes, file)
+            }
+            problems.add(at: location, message: "\(path): \(error.reason)")
+        }
+        // Nobody gets a gate with it: there is a problem.
         return ([UInt8](repeating: 0, count: 32), nil)
     }
 
@@ -71,26 +78,23 @@ package final class StateFolder: Sendable {
         return keys.map(\.path)
     }
 
-    private func new(_ path: String) -> [UInt8] {
+    private func new(_ path: String, signsGrants: Bool) -> [UInt8]? {
         made.withLock { made in
-            if let known = made.first(where: { $0.path == path }) {
-                return Base64.decode([UInt8](known.text.utf8)) ?? []
-            }
-            guard let bytes = try? RandomBytes.make(32) else { return [] }
-            made.append(NewKey(path: path, text: Base64.encode(bytes)))
+            if let known = made.first(where: { $0.path == path }) { return Base64.decode([UInt8](known.text.utf8)) }
+            guard let bytes = try? RandomBytes.make(32) else { return nil }
+            made.append(NewKey(path: path, signsGrants: signsGrants, text: Base64.encode(bytes)))
             return bytes
         }
     }
 }
 
 extension StateFolder {
-    /// Reads `stateFolder`. Without it: the folder of the store's file, else that of the service manager
-    /// (`STATE_DIRECTORY`), else `state` beside the configuration file.
+    /// Reads `stateFolder`. Without it: the folder of the store's file, else `state` beside the configuration file.
     convenience init(_ root: ConfigurationSection, store: GateConfiguration.Use.Store) {
-        let managed = ProcessEnvironment.value("STATE_DIRECTORY")?.split(separator: ":").first
-        var usual = managed.map(String.init) ?? root.file.resolve("state")
-        if case .sqlite(let file) = store, let slash = file.value.lastIndex(of: "/") {
-            usual = String(file.value[..<slash])
+        var usual = root.file.resolve("state")
+        if case .sqlite(let file) = store {
+            let folder = file.value.lastIndex(of: "/").map { String(file.value[..<$0]) } ?? "."
+            usual = folder.isEmpty ? "/" : folder
         }
         self.init(root.optionalPath("stateFolder") ?? usual)
     }
@@ -99,7 +103,11 @@ extension StateFolder {
 extension ConfigurationError {
     /// Creates an error about a file of the state folder.
     package init(file path: String, reason: String) {
-        let location = ConfigurationLocation(file: path, line: 0, column: 0, key: "stateFolder")
+        self.init(ConfigurationLocation(file: path, line: 0, column: 0, key: "stateFolder"), reason: reason)
+    }
+
+    /// Creates an error at a location.
+    package init(_ location: ConfigurationLocation, reason: String) {
         self.init(problems: [ConfigurationProblem(location: location, message: reason)])
     }
 }

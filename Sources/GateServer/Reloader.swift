@@ -8,6 +8,7 @@ internal import Dispatch
 internal import EdgeListener
 internal import Encodings
 internal import GateConfiguration
+internal import HTTPServer
 internal import KeySources
 internal import Logging
 internal import MediaTokens
@@ -35,6 +36,8 @@ final class Reloader: Service {
     private let clock: @Sendable () -> Timestamp
     private let keySets: KeySetKeeper
     private let certificates: ListenerCertificates
+    /// The address at which the API listens, whatever reloads say.
+    private let boundAPI: ListenerAddress
 
     init(
         _ live: CurrentGate,
@@ -48,6 +51,7 @@ final class Reloader: Service {
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.live = live
+        boundAPI = live.current.configuration.api.listener.address
         self.builder = Mutex(builder)
         self.keySets = keySets
         self.certificates = certificates
@@ -148,10 +152,10 @@ final class Reloader: Service {
             ? try GateConfiguration(file: present.configuration.file.path)
             : try GateConfiguration(again: present.configuration)
         let builder = try GateLoader(configuration, at: now)
-        for path in try configuration.state.writeNewKeys() { logger.notice("made a key of streams: \(path)") }
+        try demandRestart(for: configuration, present: present)
         let certificates = try certificates.replacement(configuration)
-        // A gate without grants gets them with a restart only.
-        keySets.adopt(present.gate.grants == nil ? [] : builder.grants?.remotes ?? [])
+        for path in try configuration.state.writeNewKeys() { logger.notice("made a key of streams: \(path)") }
+        keySets.adopt(builder.grants?.remotes ?? [])
         let gate = builder.gate(
             configuration,
             store: present.gate.store,
@@ -183,6 +187,36 @@ final class Reloader: Service {
             ]
         )
         return builder
+    }
+}
+
+extension Reloader {
+    /// Refuses what would be unsafe before a restart.
+    private func demandRestart(
+        for configuration: GateConfiguration,
+        present: CurrentGate.Snapshot
+    ) throws(ConfigurationError) {
+        // The new address may be a socket for a few, and the one in use one for everybody.
+        if configuration.api.callers == nil, configuration.api.listener.address != boundAPI {
+            throw ConfigurationError(
+                configuration.api.listener.location,
+                reason:
+                    "a change of the address needs a restart; until then everybody could call the API at \(boundAPI)"
+            )
+        }
+        guard let grants = present.configuration.grants else {
+            // Its streams would consume tokens, and hand over no grant.
+            guard let location = configuration.grants?.subjectKey.location else { return }
+            throw ConfigurationError(location, reason: "a gate without grants gets them with a restart")
+        }
+        // A new key would refuse all that play now.
+        let known = grants.keys.contains { $0.id == GateConfiguration.StreamDefaults.key }
+        for key in configuration.state.newKeys where known || !key.signsGrants {
+            throw ConfigurationError(
+                configuration.file.location("stateFolder"),
+                reason: "\(key.path) is gone: put it back; the one that was read before stays in use"
+            )
+        }
     }
 }
 

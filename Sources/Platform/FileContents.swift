@@ -5,8 +5,13 @@
 package struct FileFault: Error, Hashable {
     /// The description of the problem, without the path.
     package let reason: String
+    /// True if there is no such file.
+    package let isMissing: Bool
 
-    package init(reason: String) { self.reason = reason }
+    package init(reason: String, isMissing: Bool = false) {
+        self.reason = reason
+        self.isMissing = isMissing
+    }
 }
 
 extension String {
@@ -37,7 +42,10 @@ extension String {
     package func readFile(_ body: ([UInt8]) throws(FileFault) -> Void) throws(FileFault) {
         var file: CInt = -1
         repeat { file = unsafe open(self, O_RDONLY | O_CLOEXEC) } while file < 0 && errno == EINTR
-        guard file >= 0 else { throw FileFault(reason: "cannot be opened: \(errorText)") }
+        guard file >= 0 else {
+            let isMissing = errno == ENOENT
+            throw FileFault(reason: "cannot be opened: \(errorText)", isMissing: isMissing)
+        }
         defer { close(file) }
         while true {
             var count = 0

@@ -22,8 +22,8 @@ extension String {
     /// - Returns: False if there is a file already.
     /// - Throws: ``FileFault`` if it cannot be written. There is no file then.
     package func createFile(with content: [UInt8]) throws(FileFault) -> Bool {
-        let new = self + ".new-\(getpid())"
-        _ = unsafe unlink(new)
+        // Processes in containers have the same number.
+        let new = self + ".new-\(UInt64.random(in: .min ... .max))"
         try new.writeNewFile(content)
         defer { _ = unsafe unlink(new) }
         guard unsafe link(new, self) != 0 else { return true }

@@ -24,6 +24,8 @@ public struct PathPattern: Hashable, Sendable {
     let form: Form
     /// True for a folder: a path that ends in `/`, without wildcards.
     package var isFolder: Bool { form == .folder }
+    /// True for a path of one file, without wildcards.
+    package var isPath: Bool { form == .path }
 
     enum Form: Hashable, Sendable {
         case path

@@ -195,7 +195,7 @@ extension PathPattern {
     }
 
     /// The pattern as a path, percent-encoded.
-    var encodedPath: String {
+    package var encodedPath: String {
         // A pattern is written in plain characters, so a `%` or `?` in it stands for itself.
         RequestURI(text.escapingPath[...])?.path.description ?? text
     }

@@ -71,9 +71,11 @@ struct CheckCommand: AsyncParsableCommand, JSONAnswering {
         )
     }
 
-    /// The problems, each with the line of the file if the parser of YAML has found it.
+    /// The problems, each with the line of the file if the parser of YAML has found it. A line may have a secret: it is for the
+    /// person at a terminal, not for a log.
     private static func text(_ error: ConfigurationError) -> String {
-        error.problems.map { problem in
+        guard Terminal.error.isInteractive else { return "\(error)" }
+        return error.problems.map { problem in
             "\(problem)" + (problem.excerpt.map { "\n" + $0 } ?? "")
         }.joined(separator: "\n")
     }

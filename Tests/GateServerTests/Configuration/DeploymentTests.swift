@@ -198,7 +198,7 @@ struct `The Helm chart` {
         }
         let socket = ["/run/playgate/edge.sock": folder.file("edge.sock")]
         let endpoints = [
-            "\"redis:6379\"": "\"unix:\(redis.socket)\"", "/run/playgate/api.sock": folder.file("api.sock"),
+            "\"redis:6379\"": "\"unix:\(redis.socket)\"", "/run/playgate-api/api.sock": folder.file("api.sock"),
             "/var/lib/playgate": folder.file("state"), "127.0.0.1:9090": "unix:\(folder.file("admin.sock"))",
         ]
         let gateFile = try copy("gate.yaml", changes: socket.merging(endpoints) { $1 }.merging(changes) { $1 })

@@ -36,12 +36,15 @@ import Testing
         ("[{ folder: /live/tnt/, resource: TNT, manifest: a.m3u8 }]", "/live/tbs/a.m3u8", "unknown_media"),
         ("[{ folder: /live/tnt/, resource: TBS, manifest: a.m3u8 }]", "/live/tnt/a.m3u8", "resource_mismatch"),
         ("[{ folder: /live/tnt/, resource: TBS, shadow: true, manifest: a.m3u8 }]", "/live/tnt/a.m3u8", "shadow"),
+        ("[{ folder: /live/türk/, resource: TNT, manifest: a b.m3u8 }]", "/live/t%C3%BCrk/a%20b.m3u8", "verified"),
     ])
     func `is started at its manifests alone`(streams: String, path: String, code: String) async throws {
         let state = try TemporaryFolder()
         try await RunningGate.with(Self.text(streams, state: state.path)) { (gate) throws in
             let answer = try gate.play(path: path, token: try gate.token())
             #expect(answer.json["code"] as? String == code, "\(answer)")
+            // A token that is consumed hands over a grant.
+            #expect((answer.json["grant"] is [String: Any]) == (code == "verified"), "\(answer)")
         }
     }
 
@@ -53,7 +56,7 @@ import Testing
         let file = try folder.write("gate.yaml", contents: text)
         // A check makes nothing, and says what is to come. An export would be for a key that nobody has.
         let server = try GateServer(configurationFile: file, at: GateSample.time)
-        let coming = "the first start makes \(state)/subject.key and \(state)/grant.key; keep them with the store"
+        let coming = "the first start makes \(state)/grant.key and \(state)/subject.key; keep them with the store"
         #expect(server.summary.advice.contains(coming), "\(server.summary.advice)")
         #expect(throws: ConfigurationError.self) { try server.policy(goodFor: .seconds(60), at: GateSample.time) }
         #expect(!FileManager.default.fileExists(atPath: state))
@@ -101,27 +104,71 @@ import Testing
 
     @Test func `stops the start if its keys cannot be written`() async throws {
         let folder = try TemporaryFolder()
-        let file = try folder.write("file", contents: "")
-        let text = Self.text("[{ folder: /live/tnt/, resource: TNT }]", state: "\(file)/state")
+        let state = folder.file("none/state")
+        let text = Self.text("[{ folder: /live/tnt/, resource: TNT }]", state: state)
         try folder.write("signer.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
         let server = try GateServer(
             configurationFile: try folder.write("gate.yaml", contents: text),
             at: GateSample.time
         )
         let error = await #expect(throws: ConfigurationError.self) { try await server.run() }
-        #expect(error.map { "\($0)".contains("\(file)/state: stateFolder: cannot be made") } == true, "\(error as Any)")
+        #expect(error.map { "\($0)".contains("\(state): stateFolder: cannot be made") } == true, "\(error as Any)")
     }
 
-    @Test func `has its keys beside the store, from the service manager, or beside the file`() throws {
-        func state(_ more: String) throws -> String {
-            let text = "requestor: REF30\ntrust: { keys: [{ file: signer.pem }] }\napi: { anonymous: true }\n\(more)\n"
-            let streams = "streams: [{ folder: /live/tnt/, resource: TNT }]\n"
-            return try GateConfiguration(text + streams, file: ConfigurationFile(path: "/etc/playgate/gate.yaml")).state
-                .path
+    @Test(arguments: [
+        ("stateFolder: /a/b", "/a/b"), ("stateFolder: keys", "/etc/playgate/keys"),
+        ("replayStore: { sqlite: { file: /var/lib/playgate/uses.sqlite } }", "/var/lib/playgate"),
+        ("replayStore: { sqlite: { file: uses.sqlite } }", "/etc/playgate"),
+        ("replayStore: { sqlite: { file: /uses.sqlite } }", "/"), ("", "/etc/playgate/state"),
+    ])
+    func `has its keys beside the store, or beside the file`(more: String, folder: String) throws {
+        let text = "requestor: REF30\ntrust: { keys: [{ file: signer.pem }] }\napi: { anonymous: true }\n\(more)\n"
+        let streams = "streams: [{ folder: /live/tnt/, resource: TNT }]\n"
+        let file = ConfigurationFile(path: "/etc/playgate/gate.yaml")
+        #expect(try GateConfiguration(text + streams, file: file).state.path == folder)
+    }
+
+    // MARK: Reload
+
+    /// Reloads a gate with another configuration, and returns what it says.
+    private static func reload(_ gate: RunningGate, text: String) throws -> HTTPConnection.Response {
+        try gate.folder.write("gate.yaml", contents: text)
+        return try gate.admin("POST", path: "/reload")
+    }
+
+    @Test func `keeps its key at a reload that finds none`() async throws {
+        let folder = try TemporaryFolder()
+        let state = folder.file("state")
+        let text = Self.text("[{ folder: /live/tnt/, resource: TNT, media: tnt }]", state: state)
+        try await RunningGate.with(text) { (gate) throws in
+            #expect(try Self.reload(gate, text: text).status == 200)
+            for name in ["grant.key", "subject.key"] {
+                let key = try String(contentsOfFile: "\(state)/\(name)", encoding: .utf8)
+                try FileManager.default.removeItem(atPath: "\(state)/\(name)")
+                let refused = try Self.reload(gate, text: text)
+                #expect(refused.status != 200 && refused.body.contains("\(state)/\(name) is gone"), "\(refused)")
+                #expect(!FileManager.default.fileExists(atPath: "\(state)/\(name)"))
+                try key.write(toFile: "\(state)/\(name)", atomically: true, encoding: .utf8)
+            }
+            #expect(try Self.reload(gate, text: text).status == 200)
+            #expect(try gate.play("tnt", token: try gate.token()).json["grant"] != nil)
         }
-        #expect(try state("stateFolder: /a/b") == "/a/b")
-        #expect(try state("replayStore: { sqlite: { file: /var/lib/playgate/uses.sqlite } }") == "/var/lib/playgate")
-        #expect(try state("") == ProcessInfo.processInfo.environment["STATE_DIRECTORY"] ?? "/etc/playgate/state")
+    }
+
+    @Test func `needs a restart at a gate without grants, and so does a socket for everybody`() async throws {
+        let folder = try TemporaryFolder()
+        let before = RunningGate.configuration()
+        try await RunningGate.with(before) { (gate) throws in
+            let streams = "streams: [{ folder: /live/new/, resource: TNT }]\nstateFolder: \(folder.file("state"))\n"
+            let refused = try Self.reload(gate, text: before + "\n" + streams)
+            #expect(refused.status != 200 && refused.body.contains("gets them with a restart"), "\(refused)")
+            #expect(!FileManager.default.fileExists(atPath: folder.file("state")))
+            // The API would listen on its port for everybody.
+            let socket = before.replacing("listen: 127.0.0.1:0\n  anonymous: true\n", with: "listen: unix:api.sock\n")
+            #expect(socket != before)
+            let open = try Self.reload(gate, text: socket)
+            #expect(open.status != 200 && open.body.contains("everybody could call the API"), "\(open)")
+        }
     }
 
     // MARK: Advice
@@ -152,7 +199,7 @@ import Testing
         let configuration = try GateConfiguration(text, file: ConfigurationFile(path: "/etc/playgate/gate.yaml"))
         #expect(
             configuration.advice == [
-                "the first start makes /var/lib/playgate/subject.key and /var/lib/playgate/grant.key; keep them with the store"
+                "the first start makes /var/lib/playgate/grant.key and /var/lib/playgate/subject.key; keep them with the store"
             ]
         )
     }
