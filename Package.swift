@@ -252,8 +252,8 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "VendorTokens",
-                "PlaybackGate", "Manifests", "EdgeChecks", "Telemetry", "GateAPI", "GateAdmin", "GateServer",
-                "CommandLineSupport", .arguments,
+                "PlaybackGate", "Manifests", "EdgeChecks", "Telemetry", "GateConfiguration", "GateAPI", "GateAdmin",
+                "GateServer", "CommandLineSupport", .arguments,
             ]
         ),
         .program(

@@ -58,8 +58,32 @@ extension AsyncParsableCommand {
             Terminal.error.write("\(name): \(failure.message)\n")
             exit(withError: ExitCode(2))
         } catch {
+            if exitCode(for: error) == .validationFailure, let hint = hint(for: fullMessage(for: error)) {
+                Terminal.error.write("\(fullMessage(for: error))\n\(hint)\n")
+                exit(withError: ExitCode.validationFailure)
+            }
             exit(withError: error)
         }
+    }
+
+    /// Returns what a person may have meant by wrong arguments; `nil` if nobody can tell.
+    private static func hint(for message: String) -> String? {
+        if message.contains("<duration>'"), message.contains("is invalid for") {
+            return "A duration has a unit: ms, s, m, h or d, such as 5m."
+        }
+        var (command, path): (any ParsableCommand.Type, String) = (Self.self, _commandName)
+        for argument in CommandLine.arguments.dropFirst() {
+            let commands = command.configuration.subcommands
+            guard !commands.isEmpty, !argument.hasPrefix("-") else { return nil }
+            if let known = commands.first(where: { $0._commandName == argument }) {
+                (command, path) = (known, "\(path) \(argument)")
+                continue
+            }
+            let near = commands.map(\._commandName).min { $0.distance(to: argument) < $1.distance(to: argument) }
+            guard let near, near.distance(to: argument) <= max(1, argument.utf8.count / 3) else { return nil }
+            return "Did you mean '\(path) \(near)'?"
+        }
+        return nil
     }
 }
 

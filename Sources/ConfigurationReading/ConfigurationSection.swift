@@ -450,24 +450,3 @@ extension Node {
     /// The text of a scalar that YAML resolves to a string or a date. Numbers and truth values need quotes to be texts.
     fileprivate var text: String? { scalarTag == .str || scalarTag == .timestamp ? scalar?.string : nil }
 }
-
-extension String {
-    /// Returns the number of bytes to add, remove, replace or exchange with their neighbour to turn this text into `other`,
-    /// ignoring case.
-    fileprivate func distance(to other: String) -> Int {
-        let (mine, its) = (Array(lowercased().utf8), Array(other.lowercased().utf8.prefix(64)))
-        var (before, row) = ([Int](), Array(0...its.count))
-        for (line, letter) in mine.enumerated() {
-            var next = [line + 1]
-            for (column, wanted) in its.enumerated() {
-                var cost = Swift.min(row[column] + (letter == wanted ? 0 : 1), row[column + 1] + 1, next[column] + 1)
-                if line > 0, column > 0, letter == its[column - 1], mine[line - 1] == wanted {
-                    cost = Swift.min(cost, before[column - 1] + 1)
-                }
-                next.append(cost)
-            }
-            (before, row) = (row, next)
-        }
-        return row[its.count]
-    }
-}

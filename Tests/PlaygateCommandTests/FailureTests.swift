@@ -48,6 +48,34 @@ import Testing
         #expect(try run.failure == code, "\(run.output)")
     }
 
+    @Test(arguments: [
+        (["verfy"], "Did you mean 'playgate verify'?"), (["keys", "ap"], "Did you mean 'playgate keys api'?"),
+        (["grant", "isue"], "Did you mean 'playgate grant issue'?"),
+        (
+            ["mint", "--key", "k", "--requestor", "R", "--resource", "T", "--ttl", "5"],
+            "A duration has a unit: ms, s, m, h or d, such as 5m."
+        ), (["keys", "api", "bob", "--scope", "reed"], "--scope: reed is no scope; known: playback, verify, "),
+    ])
+    func `is answered with what was meant`(arguments: [String], hint: String) throws {
+        let run = try CommandRun(arguments)
+        #expect(run.status == 64 && run.error.contains(hint), "\(run.error)")
+    }
+
+    @Test(arguments: [["nonsense"], ["--nonsense"], ["keys", "nonsense"], ["mint", "nonsense"]])
+    func `is answered without a guess if nobody can tell`(arguments: [String]) throws {
+        let run = try CommandRun(arguments)
+        #expect(run.status == 64 && !run.error.contains("Did you mean"), "\(run.error)")
+    }
+
+    @Test(arguments: ["inspect", "verify"]) func `is a token that is the name of a file`(command: String) throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("token", contents: "x")
+        let options =
+            command == "verify" ? ["--trust", try Keys.shared.get().signer, "--requestor", "R", "--resource", "T"] : []
+        let run = try CommandRun([command, file] + options)
+        #expect(run.status == 2 && run.error.contains("\(file) is a file: use --token-file \(file)"), "\(run.error)")
+    }
+
     @Test func `is reported once by check, in its own form`() throws {
         let run = try CommandRun(["check", "/nowhere.yaml", "--json"])
         #expect(run.status == 2)

@@ -178,6 +178,10 @@ struct TokenArgument: ParsableArguments {
     func read() throws(CommandFailure) -> String {
         if let tokenFile { return try InputFile.text(tokenFile) }
         guard let token, token != "-" else { return try InputFile.text("-") }
+        // No token is as short as the longest path.
+        if token.utf8.count < 1024, FileStamp(token) != nil {
+            throw CommandFailure("\(token) is a file: use --token-file \(token)")
+        }
         return token
     }
 }

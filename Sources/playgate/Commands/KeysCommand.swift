@@ -5,6 +5,7 @@ import ArgumentParser
 import CommandLineSupport
 import Encodings
 import GateAPI
+import GateConfiguration
 
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -44,6 +45,12 @@ extension KeysCommand {
         var json = false
 
         var answersInJSON: Bool { json }
+
+        func validate() throws {
+            let known = Scope.allCases.map(\.rawValue)
+            guard let wrong = scope.first(where: { !known.contains($0) }) else { return }
+            throw ValidationError("--scope: \(wrong) is no scope; known: \(known.joined(separator: ", "))")
+        }
 
         func run() throws {
             let key = APIKey()
