@@ -211,60 +211,6 @@ extension GrantProfile {
     }
 }
 
-extension GrantProfile.Rules {
-    fileprivate init(_ object: JSONObject) throws(JSONObjectFault) {
-        self.init()
-        audience = try object.texts("audience")
-        life = try object.duration("life") ?? life
-        session = try object.duration("session") ?? session
-        renewal = try object.object("renewal") { (object) throws(JSONObjectFault) in
-            var renewal = GrantProfile.Renewal()
-            renewal.way = try object.choice("way") { .init(rawValue: $0) } ?? .cookie
-            renewal.deadline = try object.duration("deadline") ?? renewal.deadline
-            return renewal
-        }
-        methods = try object.texts("methods")
-        if let prefix = try object.optionalText("prefix") { scope = .prefix(prefix) }
-        binding.address = try object.choice("address") { .init(rawValue: $0) } ?? .none
-        binding.headers = try object.texts("headers")
-        host = try object.optionalText("host")
-        isSecure = !(try object.flag("insecure"))
-        var ways: Set<GrantProfile.Delivery> = []
-        for name in try object.texts("deliver") {
-            guard let way = GrantProfile.Delivery(rawValue: name) else {
-                throw object.fault("has a way that is not known here", member: "deliver")
-            }
-            ways.insert(way)
-        }
-        deliveries = ways
-        cookie = try object.object("cookie", read: GrantProfile.Cookie.init) ?? cookie
-        isRevocable = try object.optionalFlag("revocable") ?? true
-        streamLimit = try object.optionalNumber("streams", in: 1...64).map { Int($0) }
-        coversUnverified = try object.flag("unverified")
-        signing = try object.object("signing", read: GrantProfile.SignedURIs.init) ?? signing
-    }
-}
-
-extension GrantProfile.Cookie {
-    fileprivate init(_ object: JSONObject) throws(JSONObjectFault) {
-        self.init()
-        name = try object.text("name")
-        sameSite = try object.choice("sameSite") { .init(rawValue: $0) } ?? .none
-        isPartitioned = try object.flag("partitioned")
-        domain = try object.optionalText("domain")
-    }
-}
-
-extension GrantProfile.SignedURIs {
-    fileprivate init(_ object: JSONObject) throws(JSONObjectFault) {
-        self.init()
-        container = try object.choice("container") { .init(rawValue: $0) } ?? .regex
-        subject = try object.choice("subject") { .init(rawValue: $0) } ?? .none
-        encryptionKey = try object.optionalText("encryptionKey")
-        omitsHeader = try object.flag("omitsHeader")
-    }
-}
-
 extension JSONObject {
     /// Reads the two ends of a period, `from` and `until`; `nil` for always.
     func period() throws(JSONObjectFault) -> ClosedRange<Timestamp>? {

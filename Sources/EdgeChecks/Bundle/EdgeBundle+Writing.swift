@@ -87,7 +87,7 @@ private struct PolicyWriter {
 }
 
 /// An object in the making: members with their default values are left out.
-private struct Members {
+struct BundleMembers {
     private(set) var list: [JSON.Member] = []
 
     var json: JSON { .object(list) }
@@ -122,7 +122,7 @@ extension RevokedTag {
 
 extension VerificationPolicy {
     fileprivate var json: JSON {
-        var members = Members()
+        var members = BundleMembers()
         members.add("requestors", value: requestors)
         members.add("earlyLeeway", value: earlyLeeway)
         members.add("lateLeeway", value: lateLeeway)
@@ -135,7 +135,7 @@ extension VerificationPolicy {
 
 extension LoadedKey {
     fileprivate var json: JSON {
-        var members = Members()
+        var members = BundleMembers()
         members.add("name", value: key.name)
         members.add("tokens", value: key.tokens.rawValue)
         members.add("certificate", value: key.form == .certificate)
@@ -149,7 +149,7 @@ extension LoadedKey {
 
 extension Catalogue.Entry {
     fileprivate var json: JSON {
-        var members = Members()
+        var members = BundleMembers()
         if case .media(let id) = key { members.add("media", value: id) } else { members.add("path", value: key.text) }
         if !hosts.isEmpty { members.add("hosts", value: hosts) }
         switch protection {
@@ -174,7 +174,7 @@ extension Catalogue.Entry {
 
 extension PlaybackPolicy {
     fileprivate var json: JSON {
-        var members = Members()
+        var members = BundleMembers()
         members.add("requestors", value: requestors)
         members.add("allowedMVPDs", value: allowedMVPDs)
         if !deniedMVPDs.isEmpty { members.add("deniedMVPDs", value: deniedMVPDs) }
@@ -189,7 +189,7 @@ extension PlaybackPolicy {
 
 extension EdgeBundle.Key {
     fileprivate var json: JSON {
-        var members = Members()
+        var members = BundleMembers()
         members.add("issuer", value: key.issuer)
         members.add("format", value: key.format.rawValue)
         members.add("id", base64: key.id?.bytes)
@@ -199,7 +199,7 @@ extension EdgeBundle.Key {
         members.add("secret", base64: key.secret)
         members.add("publicKey", base64: key.publicKeyInfo)
         if let renewing {
-            var terms = Members()
+            var terms = BundleMembers()
             terms.add("name", value: renewing.name)
             terms.add("from", value: renewing.from)
             terms.add("until", value: renewing.until)
@@ -211,7 +211,7 @@ extension EdgeBundle.Key {
 
 extension AcceptedIssuer {
     fileprivate var json: JSON {
-        var members = Members()
+        var members = BundleMembers()
         members.add("name", value: name)
         members.add("nameOptional", value: isNameOptional)
         members.add("expirationOptional", value: !requiresExpiration)
@@ -231,7 +231,7 @@ extension AcceptedIssuer {
 
 extension AcceptedSigner {
     fileprivate var json: JSON {
-        var members = Members()
+        var members = BundleMembers()
         members.add("name", value: name)
         members.add("nameOptional", value: isNameOptional)
         members.add("expirationOptional", value: !requiresExpiration)
@@ -248,7 +248,7 @@ extension AcceptedSigner {
 
 extension EncryptionKey {
     fileprivate var json: JSON {
-        var members = Members()
+        var members = BundleMembers()
         members.add("id", base64: id?.bytes)
         members.add("algorithm", value: algorithm.rawValue)
         members.add("encryption", value: encryption.rawValue)
@@ -259,57 +259,12 @@ extension EncryptionKey {
 
 extension GrantProfile {
     fileprivate var json: JSON {
-        var members = Members()
+        var members = BundleMembers()
         members.add("name", value: name)
         members.add("format", value: format.name)
         members.add("issuer", value: issuer)
         members.add("keys", value: keyIDs)
-        members.add("audience", value: rules.audience)
-        members.add("life", value: rules.life)
-        members.add("session", value: rules.session)
-        if let renewal = rules.renewal {
-            members.add(
-                "renewal",
-                value: ["way": .string(renewal.way.rawValue), "deadline": .number(renewal.deadline.milliseconds)]
-                    as JSON
-            )
-        }
-        members.add("methods", value: rules.methods)
-        if case .prefix(let prefix) = rules.scope { members.add("prefix", value: prefix) }
-        if rules.binding.address != .none { members.add("address", value: rules.binding.address.rawValue) }
-        if !rules.binding.headers.isEmpty { members.add("headers", value: rules.binding.headers) }
-        members.add("host", value: rules.host)
-        members.add("insecure", value: !rules.isSecure)
-        members.add("deliver", value: rules.deliveries.map(\.rawValue).sorted())
-        members.add("cookie", value: rules.cookie.json)
-        if !rules.isRevocable { members.add("revocable", value: .bool(false)) }
-        members.add("streams", value: rules.streamLimit.map { Int64($0) })
-        members.add("unverified", value: rules.coversUnverified)
-        members.add("signing", value: rules.signing.json)
-        return members.json
-    }
-}
-
-extension GrantProfile.SignedURIs {
-    /// The rules; `nil` for the default ones.
-    fileprivate var json: JSON? {
-        guard self != GrantProfile.SignedURIs() else { return nil }
-        var members = Members()
-        members.add("container", value: container.rawValue)
-        members.add("subject", value: subject.rawValue)
-        members.add("encryptionKey", value: encryptionKey)
-        members.add("omitsHeader", value: omitsHeader)
-        return members.json
-    }
-}
-
-extension GrantProfile.Cookie {
-    fileprivate var json: JSON {
-        var members = Members()
-        members.add("name", value: name)
-        members.add("sameSite", value: sameSite.rawValue)
-        members.add("partitioned", value: isPartitioned)
-        members.add("domain", value: domain)
+        rules.write(into: &members)
         return members.json
     }
 }
