@@ -69,9 +69,16 @@ import Testing
     }
 
     @Test func `is not ready without a catalogue`() async throws {
-        let configuration =
-            "trust: { keys: [{ file: signer.pem }] }\napi: { listen: \"127.0.0.1:0\", anonymous: true, hosts: [gate] }\nadmin: { listen: \"127.0.0.1:0\" }\n"
-        try await RunningGate.with(configuration) { gate in
+        let configuration = """
+            requestor: REF30
+            trust: { keys: [{ file: signer.pem }] }
+            catalogue: { feeds: [{ file: feed.xml }] }
+            api: { listen: "127.0.0.1:0", anonymous: true, hosts: [gate] }
+            admin: { listen: "127.0.0.1:0" }
+
+            """
+        let empty = "<rss version=\"2.0\"><channel><title>TNT</title></channel></rss>"
+        try await RunningGate.with(configuration, files: ["feed.xml": empty]) { gate in
             let answer = try gate.admin("GET", path: "/readyz")
             #expect(answer.status == 503)
             #expect((answer.json["faults"] as? [String: Any])?["catalogue"] != nil)
