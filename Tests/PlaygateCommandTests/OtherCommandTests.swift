@@ -160,3 +160,21 @@ import Testing
 
     @Test func `calls an unknown command wrong usage`() throws { #expect(try CommandRun(["vreify"]).status == 64) }
 }
+
+/// The beginning of a configuration, which `playgate check` accepts as it is.
+@Suite struct `A new configuration` {
+    static let choices = ["nginx", "none"].flatMap { edge in ["memory", "sqlite", "redis"].map { (edge, $0) } }
+
+    @Test(arguments: choices) func `is accepted, for each edge and store`(edge: String, store: String) throws {
+        let folder = try TemporaryFolder()
+        #expect(try CommandRun(["keys", "new", "--out", folder.file("keys")]).status == 0)
+        let file = folder.file("gate.yaml")
+        let run = try CommandRun(["config", "init", "--edge", edge, "--store", store, file])
+        #expect(run.status == 0 && run.output.isEmpty, "\(run.error)")
+        #expect(try CommandRun(["config", "init", "--edge", edge, "--store", store]).output == folder.text("gate.yaml"))
+        let check = try CommandRun(["check", file, "--json"])
+        #expect(check.status == 0 && check.output.contains("\"entries\":3"), "\(check.output) \(check.error)")
+        let again = try CommandRun(["config", "init", file])
+        #expect(again.status == 2 && again.error.contains("is there already"), "\(again.error)")
+    }
+}

@@ -107,7 +107,7 @@ import Testing
         let steps = ConsoleStep.steps(of: try Self.page("docs/command-line.md"))
             // The sandbox has a page of its own.
             .filter { !$0.command.hasPrefix("playgate-sandbox") }
-        #expect(steps.count == 21 && steps.count { !$0.output.isEmpty } == 2)
+        #expect(steps.count == 22 && steps.count { !$0.output.isEmpty } == 2)
         try FileManager.default.createSymbolicLink(
             atPath: folder.file("examples"),
             withDestinationPath: "\(repository)/examples"
