@@ -79,7 +79,7 @@ extension AsyncParsableCommand {
                 (command, path) = (known, "\(path) \(argument)")
                 continue
             }
-            let near = commands.map(\._commandName).min { $0.distance(to: argument) < $1.distance(to: argument) }
+            let near = commands.map { $0._commandName }.min { $0.distance(to: argument) < $1.distance(to: argument) }
             guard let near, near.distance(to: argument) <= max(1, argument.utf8.count / 3) else { return nil }
             return "Did you mean '\(path) \(near)'?"
         }

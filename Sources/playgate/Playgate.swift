@@ -22,7 +22,8 @@ struct Playgate: AsyncParsableCommand {
         version: "playgate \(GateVersion.current)",
         subcommands: [
             VerifyCommand.self, InspectCommand.self, MintCommand.self, KeysCommand.self, ResourceCommand.self,
-            CatalogueCommand.self, GrantCommand.self, ManifestCommand.self, ServeCommand.self, CheckCommand.self, ConfigCommand.self,
+            CatalogueCommand.self, GrantCommand.self, ManifestCommand.self, ServeCommand.self, CheckCommand.self,
+            ConfigCommand.self,
             HealthCommand.self, TopCommand.self, RevocationsCommand.self, ExportCommand.self, VersionCommand.self,
         ]
     )

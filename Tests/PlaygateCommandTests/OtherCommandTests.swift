@@ -171,7 +171,9 @@ import Testing
         let file = folder.file("gate.yaml")
         let run = try CommandRun(["config", "init", "--edge", edge, "--store", store, file])
         #expect(run.status == 0 && run.output.isEmpty, "\(run.error)")
-        #expect(try CommandRun(["config", "init", "--edge", edge, "--store", store]).output == folder.text("gate.yaml"))
+        #expect(
+            try CommandRun(["config", "init", "--edge", edge, "--store", store]).output == folder.text("gate.yaml")
+        )
         let check = try CommandRun(["check", file, "--json"])
         #expect(check.status == 0 && check.output.contains("\"entries\":3"), "\(check.output) \(check.error)")
         let again = try CommandRun(["config", "init", file])
