@@ -169,7 +169,8 @@ let package = Package(
         .room(
             "GateConfiguration",
             [
-                "Platform", "Encodings", "ConfigurationReading", "MediaResources", "Keys", "MediaTokens",
+                "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
+                "MediaTokens",
                 "RequestTargets", "CommonAccessTokens", "URISigning", "VendorTokens", "ReplayStores", "PlaybackGate",
                 "Manifests", "EdgeChecks", "HTTPServer", "RedisStore", "KeySources", .nio("NIOCore"),
             ]

@@ -27,8 +27,8 @@ struct YAMLFault {
         }
         excerpt = found.map { found in
             // A tab has the width of one character here, so that the caret stands below the fault.
-            let shown = found.prefix(200).map { $0 == "\t" ? "→" : $0 }
-            return String(shown) + "\n" + String(repeating: " ", count: min(max(column - 1, 0), 200)) + "^"
+            let visible = found.prefix(200).map { $0 == "\t" ? "→" : $0 }
+            return String(visible) + "\n" + String(repeating: " ", count: min(max(column - 1, 0), 200)) + "^"
         }
     }
 

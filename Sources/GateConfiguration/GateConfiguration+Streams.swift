@@ -43,7 +43,7 @@ extension GateConfiguration.Stream {
         let hosts = PlaybackGate.Catalogue.Entry.readHosts(section)
         let folder = Self.folder(section)
         let manifests = section.strings("manifest") ?? GateConfiguration.StreamDefaults.manifests
-        let starts = folder.map { folder in manifests.compactMap { Self.pattern($0, in: folder, section) } } ?? []
+        let starts = folder.map { folder in manifests.compactMap { Self.pattern($0, in: folder, of: section) } } ?? []
         if manifests.isEmpty, !section.isFaulty {
             section.note(at: "manifest", message: "must name at least one file; omit it for \(Self.usual)")
         }
@@ -109,7 +109,7 @@ extension GateConfiguration.Stream {
         return folder
     }
 
-    private static func pattern(_ name: String, in folder: String, _ section: ConfigurationSection) -> PathPattern? {
+    private static func pattern(_ name: String, in folder: String, of section: ConfigurationSection) -> PathPattern? {
         guard !name.isEmpty, name.utf8.first != UInt8(ascii: "/"), name.utf8.last != UInt8(ascii: "/") else {
             section.note(at: "manifest", message: "must be the name of a file in the folder, such as master.m3u8")
             return nil

@@ -7,7 +7,7 @@ internal import Encodings
 internal import Platform
 internal import Synchronization
 
-/// The folder in which the gate keeps what it makes itself: the keys of streams.
+/// The folder of what the gate makes itself: the keys of streams.
 ///
 /// Reading a configuration writes nothing. A key whose file is absent is made in memory, and the service writes it before it
 /// issues a grant.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import Foundation
 internal import GateConfiguration
 internal import HTTPServer
 internal import NIOCore
 internal import NIOPosix
+internal import Platform
+internal import SystemPackage
 
 extension GateServer {
     /// Advice about addresses at which the gate could not listen now, for `playgate check`: ports in use, and sockets in folders
@@ -23,8 +24,8 @@ extension GateServer {
                 guard await !Self.canListen(at: host, port: port, on: loops) else { continue }
                 advice.append("\(address) is in use: by a gate that runs already, or by another program")
             case .unix(let path):
-                let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-                guard !FileManager.default.fileExists(atPath: folder) else { continue }
+                let folder = FilePath(path).removingLastComponent().string
+                guard !folder.isEmpty, FileStamp(folder) == nil else { continue }
                 advice.append("\(address): the folder \(folder) is missing; playgate.service makes /run/playgate")
             case .descriptor: continue
             }
@@ -38,6 +39,6 @@ extension GateServer {
         do {
             try await bootstrap.bind(host: host, port: port).get().close().get()
             return true
-        } catch let error as IOError { return error.errnoCode != EADDRINUSE } catch { return true }
+        } catch let error as IOError { return Errno(rawValue: error.errnoCode) != .addressInUse } catch { return true }
     }
 }

@@ -29,7 +29,10 @@ public protocol ReplayStore: RevocationStore {
     /// Does the same as ``record(_:at:)`` or ``RevocationStore/examine(_:at:)`` without input or output, so that a decision
     /// stays on its thread.
     ///
-    /// - Parameter isConsumed: True to record the use; false to check the token for revocations only.
+    /// - Parameters:
+    ///   - use: The token, and the facts about this playback.
+    ///   - isConsumed: True to record the use; false to check the token for revocations only.
+    ///   - now: The time of receipt.
     /// - Returns: The outcome; `nil`, the default, if the store requires a wait. Then nothing is recorded.
     func immediateOutcome(of use: TokenUse, isConsumed: Bool, at now: Timestamp) -> UseOutcome?
 
@@ -40,6 +43,7 @@ public protocol ReplayStore: RevocationStore {
     /// that no task has to wait for it.
     ///
     /// - Parameters:
+    ///   - use: The token, and the facts about this playback.
     ///   - isConsumed: True to record the use; false to check the token for revocations only.
     ///   - receive: Called once, on any thread, possibly before this function returns; with `nil` if the outcome is
     ///     unknown, as by default.

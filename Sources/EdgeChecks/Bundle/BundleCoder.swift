@@ -37,7 +37,7 @@ struct BundleCoder {
         if object != nil || !value.isEmpty { try texts(&value, as: name) }
     }
 
-    /// A duration, which keeps its value if the member is missing.
+    /// A duration, which does not change if the member is missing.
     mutating func duration(_ value: inout Duration, as name: String) throws(JSONObjectFault) {
         if let object { value = try object.duration(name) ?? value } else { members.add(name, value: value) }
     }
@@ -107,7 +107,7 @@ struct BundleCoder {
         }
     }
 
-    /// An object that keeps its value if the member is missing.
+    /// An object, which does not change if the member is missing.
     mutating func object<Value: BundleCoded>(_ value: inout Value, as name: String) throws(JSONObjectFault) {
         var optional: Value? = value
         try object(&optional, as: name)

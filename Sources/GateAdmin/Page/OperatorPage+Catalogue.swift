@@ -45,26 +45,26 @@ extension OperatorPage {
     }
 
     private static func facts(_ entry: Catalogue.Entry) -> [PageFact] {
-        var facts = [PageFact("Entry", entry.key.text)]
+        var facts = [PageFact("Entry", text: entry.key.text)]
         switch entry.protection {
-        case .none: facts.append(.init("Protection", "none: it plays without a token"))
+        case .none: facts.append(.init("Protection", text: "none: it plays without a token"))
         case .resource(let resource, let requestor):
             facts += [
-                .init("Resource", resource.text), .init("Requestor", requestor),
-                .init("Use of tokens", entry.use.rawValue),
+                .init("Resource", text: resource.text), .init("Requestor", text: requestor),
+                .init("Use of tokens", text: entry.use.rawValue),
             ]
-        case .ambiguous: facts.append(.init("Protection", "two feeds differ: nothing opens it"))
+        case .ambiguous: facts.append(.init("Protection", text: "two feeds differ: nothing opens it"))
         }
         if let terms = entry.grants {
-            facts.append(.init("Grants", terms.profiles.map(\.name).joined(separator: ", ")))
+            facts.append(.init("Grants", text: terms.profiles.map(\.name).joined(separator: ", ")))
         }
-        if let scope = entry.grants?.scope { facts.append(.init("Scope of grants", scope)) }
-        facts.append(.init("Methods", entry.methods.map(\.rawValue).joined(separator: ", ")))
-        if !entry.hosts.isEmpty { facts.append(.init("Hosts", entry.hosts.joined(separator: ", "))) }
-        if entry.isShadow { facts.append(.init("Shadow", "refusals are logged, and allowed")) }
+        if let scope = entry.grants?.scope { facts.append(.init("Scope of grants", text: scope)) }
+        facts.append(.init("Methods", text: entry.methods.map(\.rawValue).joined(separator: ", ")))
+        if !entry.hosts.isEmpty { facts.append(.init("Hosts", text: entry.hosts.joined(separator: ", "))) }
+        if entry.isShadow { facts.append(.init("Shadow", text: "refusals are logged, and allowed")) }
         switch entry.origin {
-        case .list: facts.append(.init("From", "the configuration"))
-        case .feed(let name, let line): facts.append(.init("From", "\(name), line \(line)"))
+        case .list: facts.append(.init("From", text: "the configuration"))
+        case .feed(let name, let line): facts.append(.init("From", text: "\(name), line \(line)"))
         }
         return facts
     }

@@ -170,10 +170,11 @@ extension OperatorPage {
 
     private static func facts(_ token: MediaToken) -> [PageFact] {
         [
-            .init("Requestor", token.requestorID), .init("Resource", token.resourceID), .init("MVPD", token.mvpdID),
-            .init("Proxy MVPD", token.proxyMVPDID ?? "none"), .init("Issued", token.timeIssued.iso8601),
-            .init("Expires", token.expires.iso8601),
-            .init("Fingerprint, for a revocation", token.fingerprint.hexadecimal),
+            .init("Requestor", text: token.requestorID), .init("Resource", text: token.resourceID),
+            .init("MVPD", text: token.mvpdID),
+            .init("Proxy MVPD", text: token.proxyMVPDID ?? "none"), .init("Issued", text: token.timeIssued.iso8601),
+            .init("Expires", text: token.expires.iso8601),
+            .init("Fingerprint, for a revocation", text: token.fingerprint.hexadecimal),
         ]
     }
 

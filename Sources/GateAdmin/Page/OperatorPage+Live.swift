@@ -46,7 +46,7 @@ extension OperatorPage {
         let title: String
         let text: String
 
-        init(_ name: String, _ title: String, _ text: String) {
+        init(_ name: String, title: String, text: String) {
             (self.name, self.title, self.text) = (name, title, text)
         }
     }
@@ -107,22 +107,22 @@ extension OperatorPage {
             return looked.map { "\($0.hits) of \($0.hits + $0.misses) grants found" } ?? "off"
         }
         return [
-            .init("faults", "Ready", faults.isEmpty ? "yes" : faults.joined(separator: "; ")),
-            .init("version", "Version", GateVersion.current),
-            .init("store", "Store", ([gate.store.name] + store).joined(separator: ", ")),
-            .init("catalogue", "Catalogue", "\(gate.catalogue.count) entries, read \(age) s ago"),
+            .init("faults", title: "Ready", text: faults.isEmpty ? "yes" : faults.joined(separator: "; ")),
+            .init("version", title: "Version", text: GateVersion.current),
+            .init("store", title: "Store", text: ([gate.store.name] + store).joined(separator: ", ")),
+            .init("catalogue", title: "Catalogue", text: "\(gate.catalogue.count) entries, read \(age) s ago"),
             .init(
                 "reloads",
-                "Reloads",
-                (["\(reloads.succeeded) succeeded, \(reloads.failed) failed"] + rejected).joined(separator: "; ")
+                title: "Reloads",
+                text: (["\(reloads.succeeded) succeeded, \(reloads.failed) failed"] + rejected).joined(separator: "; ")
             ),
             .init(
                 "revocations",
-                "Revocations of grants",
-                revocationCache.map { "\($0.count) known" } ?? "none: the gate issues no grants"
+                title: "Revocations of grants",
+                text: revocationCache.map { "\($0.count) known" } ?? "none: the gate issues no grants"
             ),
-            .init("cache", "Cache of grants", cache ?? "none: the gate issues no grants"),
-            .init("flight", "In flight", "\(gauges.inFlight.inFlight)"),
+            .init("cache", title: "Cache of grants", text: cache ?? "none: the gate issues no grants"),
+            .init("flight", title: "In flight", text: "\(gauges.inFlight.inFlight)"),
         ]
     }
 

@@ -101,7 +101,7 @@ struct PageFact {
     let name: String
     let text: String
 
-    init(_ name: String, _ text: String) {
+    init(_ name: String, text: String) {
         self.name = name
         self.text = text
     }

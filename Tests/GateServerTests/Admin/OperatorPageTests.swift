@@ -141,8 +141,8 @@ import Testing
                 let page = try gate.admin("GET", path: path, headers: OperatorGate.reader)
                 #expect(page.status == 200)
                 let value = try #require(page.body.range(of: "name=\"target\" value=\""))
-                let shown = page.body[value.upperBound...].unicodeScalars.prefix { $0 != "\"" }
-                var plain = String(String.UnicodeScalarView(shown))
+                let visible = page.body[value.upperBound...].unicodeScalars.prefix { $0 != "\"" }
+                var plain = String(String.UnicodeScalarView(visible))
                 #expect(!plain.unicodeScalars.contains { "<>'".unicodeScalars.contains($0) }, "\(plain)")
                 for (escaped, character) in [
                     ("&quot;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"),

@@ -38,7 +38,7 @@ import Testing
         ("[{ folder: /live/tnt/, resource: TBS, shadow: true, manifest: a.m3u8 }]", "/live/tnt/a.m3u8", "shadow"),
         ("[{ folder: /live/türk/, resource: TNT, manifest: a b.m3u8 }]", "/live/t%C3%BCrk/a%20b.m3u8", "verified"),
     ])
-    func `is started at its manifests alone`(streams: String, path: String, code: String) async throws {
+    func `is started only at its manifests`(streams: String, path: String, code: String) async throws {
         let state = try TemporaryFolder()
         try await RunningGate.with(Self.text(streams, state: state.path)) { (gate) throws in
             let answer = try gate.play(path: path, token: try gate.token())
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `makes its keys at the first start, for its owner alone, and keeps them`() async throws {
+    @Test func `makes its keys at the first start, for its owner only, and retains them`() async throws {
         let folder = try TemporaryFolder()
         let state = folder.file("state")
         let text = Self.text("[{ folder: /live/tnt/, resource: TNT, media: tnt }]", state: state)
@@ -136,7 +136,7 @@ import Testing
         return try gate.admin("POST", path: "/reload")
     }
 
-    @Test func `keeps its key at a reload that finds none`() async throws {
+    @Test func `retains its key at a reload that finds none`() async throws {
         let folder = try TemporaryFolder()
         let state = folder.file("state")
         let text = Self.text("[{ folder: /live/tnt/, resource: TNT, media: tnt }]", state: state)
