@@ -52,6 +52,11 @@ public struct ConfigurationError: Error, Sendable {
     public let problems: [ConfigurationProblem]
 
     package init(problems: [ConfigurationProblem]) { self.problems = problems }
+
+    /// Creates the error of one problem.
+    package init(_ location: ConfigurationLocation, reason: String) {
+        self.init(problems: [ConfigurationProblem(location: location, message: reason)])
+    }
 }
 
 extension ConfigurationError: CustomStringConvertible {

@@ -32,7 +32,7 @@ struct YAMLFault {
         }
     }
 
-    /// What usually is the cause, and what to do.
+    /// The usual cause of a problem, and its remedy.
     private static let remedies: [(problem: String, remedy: String)] = [
         ("mapping values are not allowed", "put what follows on a line of its own, or a text with a colon in quotes"),
         ("found unexpected end of stream", "a quote is not closed"),

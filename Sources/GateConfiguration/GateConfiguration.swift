@@ -292,16 +292,13 @@ extension GateConfiguration.Listener {
                 case .key: tls.key
                 case .clientAuthorities: tls.clientAuthorities
                 }
-            throw ConfigurationError(
-                problems: [ConfigurationProblem(location: file?.location ?? location, message: error.reason)]
-            )
+            throw ConfigurationError(file?.location ?? location, reason: error.reason)
         }
     }
 
     private func groupNumber() throws(ConfigurationError) -> UInt32? {
         guard let socketGroup else { return nil }
         if let number = socketGroup.value.groupNumber { return number }
-        let message = "there is no group named \(socketGroup.value)"
-        throw ConfigurationError(problems: [ConfigurationProblem(location: socketGroup.location, message: message)])
+        throw ConfigurationError(socketGroup.location, reason: "there is no group named \(socketGroup.value)")
     }
 }

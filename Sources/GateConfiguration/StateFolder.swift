@@ -103,11 +103,6 @@ extension StateFolder {
 extension ConfigurationError {
     /// Creates an error about a file of the state folder.
     package init(file path: String, reason: String) {
-        self.init(ConfigurationLocation(file: path, line: 0, column: 0, key: "stateFolder"), reason: reason)
-    }
-
-    /// Creates an error at a location.
-    package init(_ location: ConfigurationLocation, reason: String) {
-        self.init(problems: [ConfigurationProblem(location: location, message: reason)])
+        self.init(ConfigurationLocation(file: path, key: "stateFolder"), reason: reason)
     }
 }

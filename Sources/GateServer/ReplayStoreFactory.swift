@@ -24,17 +24,10 @@ enum ReplayStoreFactory {
         case .sqlite(let file):
             #if SQLite
                 do throws(ReplayStoreError) { return try SQLiteReplayStore(path: file.value) } catch {
-                    throw ConfigurationError(problems: [
-                        ConfigurationProblem(location: file.location, message: error.reason)
-                    ])
+                    throw ConfigurationError(file.location, reason: error.reason)
                 }
             #else
-                throw ConfigurationError(problems: [
-                    ConfigurationProblem(
-                        location: file.location,
-                        message: "this build of playgate has no SQLite support"
-                    )
-                ])
+                throw ConfigurationError(file.location, reason: "this build of playgate has no SQLite support")
             #endif
         #if Redis
             case .redis(var settings):

@@ -86,10 +86,13 @@ package final class JSONObject {
     package func value(_ name: String) -> JSON? { member(name)?.value }
 
     /// Reads a list; `nil` if the member is missing.
-    package func values(_ name: String) throws(JSONObjectFault) -> [JSON]? {
+    package func values(_ name: String) throws(JSONObjectFault) -> [JSON]? { try elements(of: name)?.values }
+
+    /// Reads a list, and finds the index of its member; `nil` if the member is missing.
+    private func elements(of name: String) throws(JSONObjectFault) -> (values: [JSON], index: Int)? {
         guard let member = member(name) else { return nil }
         guard case .array(let values) = member.value else { throw fault("must be a list", member: name) }
-        return values
+        return (values, member.index)
     }
 
     private func required<Value>(_ name: String, value: Value?) throws(JSONObjectFault) -> Value {
@@ -162,13 +165,12 @@ package final class JSONObject {
 
     /// Reads a list of texts; `nil` if the member is missing.
     package func optionalTexts(_ name: String) throws(JSONObjectFault) -> [String]? {
-        guard let member = member(name) else { return nil }
-        guard case .array(let values) = member.value else { throw fault("must be a list", member: name) }
+        guard let (values, member) = try elements(of: name) else { return nil }
         var texts: [String] = []
         texts.reserveCapacity(values.count)
         for (index, value) in values.enumerated() {
             guard case .string(let text) = value else {
-                throw fault("\(name): must be a string", steps: [member.index, index])
+                throw fault("\(name): must be a string", steps: [member, index])
             }
             texts.append(text)
         }
@@ -203,12 +205,11 @@ package final class JSONObject {
         _ name: String,
         read: (JSONObject) throws(JSONObjectFault) -> Value
     ) throws(JSONObjectFault) -> [Value] {
-        guard let member = member(name) else { return [] }
-        guard case .array(let values) = member.value else { throw fault("must be a list", member: name) }
+        guard let (values, member) = try elements(of: name) else { return [] }
         var list: [Value] = []
         list.reserveCapacity(values.count)
         for (index, value) in values.enumerated() {
-            let object = try JSONObject(value, in: self, steps: [member.index, index])
+            let object = try JSONObject(value, in: self, steps: [member, index])
             list.append(try read(object))
             try object.finish()
         }
