@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Copyright the Playgate authors.
--- Asks a gate by HAProxy's own HTTP client, for the comparison of bench/edge; docs/edges/haproxy.md has a faster way.
+-- Asks a gate by HAProxy's own HTTP client, for the comparison of bench/edge; docs/how-to/edges/haproxy.md has a faster way.
 -- Sets txn.playgate_allowed if a request may be served, and variables from the answer's headers.
 
 -- The headers of the client that the gate gets, beside target, method, scheme, host and address: those that tokens may be in,

@@ -37,7 +37,7 @@ enum VendorIssuers {
                 request.client = IPAddress("203.0.113.9").flatMap { ClientNetwork($0, length: 24) }
             }
             _ = try issuer.issue(request)
-            warnings += issuer.warnings.map { "profile \(name): \($0.rawValue): see docs/vendors.md" }
+            warnings += issuer.warnings.map { "profile \(name): \($0.rawValue): see docs/reference/vendors.md" }
             return issuer
         } catch {
             problems.add(at: vendor.location, message: "\(name): \(vendor.format.rawValue) cannot be issued: \(error)")

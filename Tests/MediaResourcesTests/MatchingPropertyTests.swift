@@ -145,7 +145,7 @@ struct Said: Equatable {
         return said
     }
 
-    /// The rules of docs/resources.md, implemented independently.
+    /// The rules of docs/reference/resources.md, implemented independently.
     func shouldCover(_ wanted: Said, options: MediaResource.MatchOptions) -> Bool {
         func fold(_ text: String?) -> String? {
             var text = text

@@ -5,11 +5,11 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// The commands of docs/verification.md for media tokens in JWS form.
+/// The commands of docs/reference/verification.md for media tokens in JWS form.
 @Suite(.enabled(if: Requirement.areInstalled("openssl"), "openssl is not installed: run scripts/setup test"))
 struct `The commands for tokens in JWS form` {
     @Test func `run as the page prints them`() throws {
-        let page = try String(contentsOfFile: repository + "/docs/verification.md", encoding: .utf8)
+        let page = try String(contentsOfFile: repository + "/docs/reference/verification.md", encoding: .utf8)
         let section = try #require(page.components(separatedBy: "## Tokens in JWS form").last)
         let script = try #require(section.components(separatedBy: "```sh\n").dropFirst().first)
         let commands = try #require(script.components(separatedBy: "```").first)

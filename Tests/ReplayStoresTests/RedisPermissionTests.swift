@@ -10,9 +10,9 @@ import ReplayStores
 import Testing
 
 @Suite(.needsRedis) struct `Permissions in Redis` {
-    /// The commands that docs/operations.md says a gate needs, as rules of an ACL.
+    /// The commands that docs/how-to/operations.md says a gate needs, as rules of an ACL.
     private static func documentedRules() throws -> [String] {
-        let page = try String(contentsOfFile: repository + "/docs/operations.md", encoding: .utf8)
+        let page = try String(contentsOfFile: repository + "/docs/how-to/operations.md", encoding: .utf8)
         let start = try #require(page.range(of: "and permission for `EVALSHA`"))
         let end = try #require(page.range(of: "**Set `maxmemory-policy", range: start.upperBound..<page.endIndex))
         let commands = page[start.lowerBound..<end.lowerBound].split(separator: "`").enumerated()

@@ -19,7 +19,7 @@
 ///     library   the policy
 ///     ask       the service, for what it alone can tell
 ///
-/// A server gives an edge_server and an edge_rule, and applies the edge_outcome: docs/contributing-a-server.md.
+/// A server gives an edge_server and an edge_rule, and applies the edge_outcome: docs/how-to/write-a-module.md.
 
 #pragma GCC visibility push(hidden)
 

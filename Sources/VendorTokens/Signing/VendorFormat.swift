@@ -96,7 +96,7 @@ extension VendorFormat {
         }
     }
 
-    /// Creates an issuer with the settings of a profile, by the names in `docs/vendors.md`.
+    /// Creates an issuer with the settings of a profile, by the names in `docs/reference/vendors.md`.
     ///
     /// - Throws: ``SigningError``, with ``SigningError/Code/setting`` for a name that the format does not have.
     public func issuer(with key: VendorKey, settings: [String: String]) throws(SigningError) -> any VendorIssuer {

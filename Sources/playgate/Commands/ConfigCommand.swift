@@ -50,7 +50,7 @@ extension ConfigCommand {
         }
 
         private static let beginning = """
-            # The configuration of a gate. Paths are relative to this folder. docs/operations.md describes every key.
+            # The configuration of a gate. Paths are relative to this folder. docs/how-to/operations.md describes every key.
 
             # The programmer whose media tokens are required.
             requestor: REF30
@@ -70,7 +70,7 @@ extension ConfigCommand {
             switch edge {
             case .nginx:
                 """
-                # For nginx, as docs/edges/nginx.md prints it. The group is that of nginx's processes, and one of the gate's.
+                # For nginx, as docs/how-to/edges/nginx.md prints it. The group is that of nginx's processes, and one of the gate's.
                 edge:
                   listen: unix:/run/playgate/edge.sock
                   socketMode: "0660"

@@ -23,7 +23,7 @@ extension GrantCommand {
                     --issuer playgate --host cdn.example --scope /live/tnt/ \\
                     --session 12h --renew cookie > grant.txt
 
-                With --format for a vendor's edge, prints the token in every carrier of that format. docs/vendors.md has the \
+                With --format for a vendor's edge, prints the token in every carrier of that format. docs/reference/vendors.md has the \
                 settings of each.
 
                   playgate grant issue --format edgeauth --secret akamai.hex --scope /live/tnt/ \

@@ -25,7 +25,7 @@ struct GrantVendorOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A setting of the format, as in docs/vendors.md; may be repeated.",
+            "A setting of the format, as in docs/reference/vendors.md; may be repeated.",
             valueName: "name=value"
         )
     )
@@ -145,15 +145,15 @@ extension SigningError {
     func words(_ format: VendorFormat) -> String {
         let value = (value ?? "value").printable(limit: 80)
         return switch code {
-        case .key: "\(format.rawValue) takes another type, form or size of key: see docs/vendors.md"
+        case .key: "\(format.rawValue) takes another type, form or size of key: see docs/reference/vendors.md"
         case .weak: "\(value) is weak (MD5 or SHA-1); --set weak=true accepts it"
         case .character:
             "\(value) has \(printableCharacter), which \(format.rawValue) cannot hold there: nothing is escaped silently"
         case .missing: "\(value) is missing"
-        case .value: "\(value) is not one that \(format.rawValue) has: see docs/vendors.md"
-        case .setting: "\(format.rawValue) has no setting \(value): see docs/vendors.md"
+        case .value: "\(value) is not one that \(format.rawValue) has: see docs/reference/vendors.md"
+        case .setting: "\(format.rawValue) has no setting \(value): see docs/reference/vendors.md"
         case .scope:
-            "\(value) is no path in one reading, or not of the kind that \(format.rawValue) signs: see docs/vendors.md"
+            "\(value) is no path in one reading, or not of the kind that \(format.rawValue) signs: see docs/reference/vendors.md"
         case .times: "--at and --life give no times that \(format.rawValue) can say"
         case .template: "the template is not complete, or has an unknown placeholder: \(value)"
         case .size: "the token would have more than 4,096 bytes"

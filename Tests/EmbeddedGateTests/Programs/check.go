@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// Checks a request by the C interface, as docs/embedding.md shows it. usage: check POLICY TARGET GRANT TIME
+// Checks a request by the C interface, as docs/how-to/embedding.md shows it. usage: check POLICY TARGET GRANT TIME
 package main
 
 // #cgo pkg-config: playgate

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Copyright the Playgate authors.
 
-"""Checks a request by the C interface, as docs/embedding.md shows it. usage: check.py LIBRARY POLICY TARGET GRANT TIME"""
+"""Checks a request by the C interface, as docs/how-to/embedding.md shows it. usage: check.py LIBRARY POLICY TARGET GRANT TIME"""
 import sys
 from ctypes import CDLL, POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from ctypes import addressof, create_string_buffer, sizeof

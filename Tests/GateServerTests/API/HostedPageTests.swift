@@ -7,18 +7,18 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// The commands of docs/operations.md for clients of a hosted service, run as they are printed.
+/// The commands of docs/how-to/operations.md for clients of a hosted service, run as they are printed.
 @Suite struct `The commands for clients of a hosted service` {
     /// The commands of the section, each with what is printed below it.
     private static func steps() throws -> [ConsoleStep] {
-        let page = try String(contentsOfFile: repository + "/docs/operations.md", encoding: .utf8)
+        let page = try String(contentsOfFile: repository + "/docs/how-to/operations.md", encoding: .utf8)
         let section = try #require(page.components(separatedBy: "### Moved from a hosted service\n").dropFirst().first)
         return Array(ConsoleStep.steps(of: section).prefix(3))
     }
 
     private static let secret = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
-    /// A gate with the profile of docs/networks.md that the commands name.
+    /// A gate with the profile of docs/how-to/several-networks.md that the commands name.
     private static func configuration(_ key: String) -> String {
         RunningGate.configuration(
             """

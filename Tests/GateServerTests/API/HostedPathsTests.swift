@@ -7,7 +7,7 @@ import GateTestSupport
 import MediaTokens
 import Testing
 
-/// The paths of a hosted service, as docs/operations.md describes them, and their twin in JSON.
+/// The paths of a hosted service, as docs/how-to/operations.md describes them, and their twin in JSON.
 @Suite struct `The paths of a hosted service` {
     private static let secret = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
     private static let hex = String(repeating: "0f", count: 32)

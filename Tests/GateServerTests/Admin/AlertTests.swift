@@ -26,7 +26,7 @@ import Testing
 
     /// ``The page on running the gate`` has every metric of the gate.
     @Test func `ask for metrics that the documentation has, and each has a test`() throws {
-        let page = try String(contentsOfFile: "\(repository)/docs/operations.md", encoding: .utf8)
+        let page = try String(contentsOfFile: "\(repository)/docs/how-to/operations.md", encoding: .utf8)
         let tests = try String(contentsOfFile: "\(Prometheus.examples)/playgate.test.yml", encoding: .utf8)
         let rules = try Self.rules.get()
         let names = Set(rules.matches(of: /playgate_[a-z_]+/).map { String($0.output) })

@@ -13,9 +13,9 @@ import Testing
 @testable import GateAPI
 @testable import GateConfiguration
 
-/// `docs/operations.md` names what the gate has.
+/// `docs/how-to/operations.md` names what the gate has.
 @Suite struct `The page on running the gate` {
-    private static let page = Result { try String(contentsOfFile: "\(repository)/docs/operations.md", encoding: .utf8) }
+    private static let page = Result { try String(contentsOfFile: "\(repository)/docs/how-to/operations.md", encoding: .utf8) }
     private static let document = Result {
         try String(contentsOfFile: "\(repository)/Sources/GateAPI/openapi.yaml", encoding: .utf8)
     }

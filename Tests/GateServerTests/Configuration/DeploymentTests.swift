@@ -97,8 +97,8 @@ struct `The Helm chart` {
         #expect(ports == (hasEdge ? ["api", "edge"] : ["api"]))
     }
 
-    @Test func `accepts the values that docs/install.md prints`() throws {
-        let page = try String(contentsOfFile: "\(repository)/docs/install.md", encoding: .utf8)
+    @Test func `accepts the values that docs/start/install.md prints`() throws {
+        let page = try String(contentsOfFile: "\(repository)/docs/start/install.md", encoding: .utf8)
         let blocks = page.components(separatedBy: "```yaml\n").dropFirst().map { $0.components(separatedBy: "```")[0] }
         let values = try #require(blocks.first { $0.hasPrefix("image:") })
             .replacing("64 hexadecimal digits", with: String(repeating: "ab", count: 32))

@@ -76,7 +76,7 @@ import Testing
         #expect(lines.suffix(2) == ["", ""])
     }
 
-    /// The largest head is what docs/edges/README.md says.
+    /// The largest head is what docs/concepts/edges.md says.
     @Test(arguments: [(EdgeDialect.nginx, 24), (.forward, 32), (.envoy, 32), (.ats, 24)])
     func `has the fields of a grant that its edges use, and no larger head than is documented`(
         dialect: EdgeDialect,

@@ -56,7 +56,7 @@ import Testing
         ]
     )
     func `is kept by nginx under a whole key only`(key: String, isKept: Bool) async throws {
-        let page = try EdgeProxy.file("docs/edges/nginx.md")
+        let page = try EdgeProxy.file("docs/how-to/edges/nginx.md")
         let line = "set $gate_key \"$request_method $host$request_uri\";"
         try #require(page.contains(line))
         try await EdgeProxy.nginx.withGate(replacing: [line: "set $gate_key \"\(key)\";"]) { (gate, nginx) throws in

@@ -23,7 +23,7 @@ enum NativePlayer: String, CaseIterable, CustomTestStringConvertible {
     /// True if all are installed. Otherwise tests are skipped; in continuous integration they fail.
     static var areInstalled: Bool { Requirement.isMet(allCases.allSatisfy { $0.program != nil }) }
 
-    /// What an entry that accepts the media token needs, as `docs/players-without-cookies.md` says.
+    /// What an entry that accepts the media token needs, as `docs/how-to/players-without-cookies.md` says.
     var use: String {
         switch self {
         case .mpv, .ytdlp: "ttl"

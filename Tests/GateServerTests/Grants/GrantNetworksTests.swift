@@ -7,11 +7,11 @@ import GateTestSupport
 import Platform
 import Testing
 
-/// One playback with a grant for each of several networks, as docs/networks.md configures it.
+/// One playback with a grant for each of several networks, as docs/how-to/several-networks.md configures it.
 @Suite struct `A gate in front of several networks` {
     typealias Object = [String: Any]
 
-    static let page: String = (try? String(contentsOfFile: repository + "/docs/networks.md", encoding: .utf8)) ?? ""
+    static let page: String = (try? String(contentsOfFile: repository + "/docs/how-to/several-networks.md", encoding: .utf8)) ?? ""
 
     /// The configuration that the page prints, with the keys in files.
     private static func configuration() throws -> String {

@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test func `have metrics that are on the page`() async throws {
-        let page = try String(contentsOfFile: "\(repository)/docs/operations.md", encoding: .utf8)
+        let page = try String(contentsOfFile: "\(repository)/docs/how-to/operations.md", encoding: .utf8)
         let server = try await KeySetServer(try Keys("a").set(0))
         try await RunningGate.with(Self.configuration(server)) { (gate) throws in
             let text = try gate.admin("GET", path: "/metrics").body

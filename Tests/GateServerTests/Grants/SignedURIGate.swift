@@ -9,7 +9,7 @@ import Keys
 import Platform
 import Testing
 
-/// A gate with the configuration that docs/uri-signing.md prints, and keys in files.
+/// A gate with the configuration that docs/reference/uri-signing.md prints, and keys in files.
 struct SignedURIGate: Sendable {
     typealias Object = [String: Any]
 
@@ -26,7 +26,7 @@ struct SignedURIGate: Sendable {
         changes: [(String, String)] = [],
         body: @escaping @Sendable (SignedURIGate) throws -> Void
     ) async throws {
-        let page = try String(contentsOfFile: repository + "/docs/uri-signing.md", encoding: .utf8)
+        let page = try String(contentsOfFile: repository + "/docs/reference/uri-signing.md", encoding: .utf8)
         let yaml = try #require(page.components(separatedBy: "```yaml\n").dropFirst().first)
         var printed = try #require(yaml.components(separatedBy: "```").first)
         for (old, new) in changes {

@@ -8,7 +8,7 @@ import Keys
 import Platform
 import Testing
 
-/// The statements of docs/uri-signing.md about the gate, at a running one.
+/// The statements of docs/reference/uri-signing.md about the gate, at a running one.
 @Suite struct `A gate with signed URIs` {
     private static let address = SignedURIGate.address
 

@@ -12,10 +12,10 @@ import Testing
 @testable import GateConfiguration
 @testable import GateServer
 
-/// `docs/players-without-cookies.md` names what the manifest listener has.
+/// `docs/how-to/players-without-cookies.md` names what the manifest listener has.
 @Suite struct `The page on players without cookies` {
     private static let page = Result {
-        try String(contentsOfFile: "\(repository)/docs/players-without-cookies.md", encoding: .utf8)
+        try String(contentsOfFile: "\(repository)/docs/how-to/players-without-cookies.md", encoding: .utf8)
     }
 
     private static func configuration() throws -> GateServer {

@@ -122,7 +122,7 @@ struct EdgePage {
     /// Returns the lines that send manifests to their listener, as their page prints them; empty without a listener.
     private func manifests(_ kind: String) throws -> String {
         guard !options.manifests.isEmpty else { return "" }
-        let page = "docs/players-without-cookies.md"
+        let page = "docs/how-to/players-without-cookies.md"
         let port = options.manifests.split(separator: ":").last ?? ""
         return try edge.block(kind, of: page, in: folder, gate: gate, origin: origin)
             .replacing("127.0.0.1:8082", with: options.manifests).replacing("\"8082\"", with: "\"\(port)\"")

@@ -25,7 +25,7 @@ enum EdgePageRules {
     static let hosts = ["127.0.0.1", "localhost", "cdn.example", "CDN.Example:8088", "other.example", "[::1]:8088"]
 }
 
-/// Rules that every page of `docs/edges` follows, whatever the edge: paths, hosts, challenges, names and sizes of
+/// Rules that every page of `docs/how-to/edges` follows, whatever the edge: paths, hosts, challenges, names and sizes of
 /// heads.
 @Suite(.serialized) struct `Every page of an edge` {
     // MARK: Paths
@@ -107,7 +107,7 @@ enum EdgePageRules {
             "    map $uri $requested":
                 "    map $origin_path $origin_args { volatile; \"\" \"\"; default \"?$args\"; }\n    map $uri $requested",
         ]
-        let page = try EdgeProxy.file("docs/edges/nginx.md")
+        let page = try EdgeProxy.file("docs/how-to/edges/nginx.md")
         for (printed, other) in replacing where printed != "$origin_path $uri\";" && !printed.hasPrefix("$origin_path;")
         {
             #expect(page.contains(other.split(separator: "\n")[0].trimmingCharacters(in: .whitespaces)), "\(printed)")

@@ -17,7 +17,7 @@ import struct HTTPServer.HTTPFields
 @testable import EdgeListener
 @testable import GateConfiguration
 
-/// What a player in a browser needs of every edge, with the configuration of its page in `docs/edges`.
+/// What a player in a browser needs of every edge, with the configuration of its page in `docs/how-to/edges`.
 @Suite(.serialized) struct `A player behind a real edge` {
     private static let exposed = ["Access-Control-Expose-Headers": "X-Playgate-Code, X-Playgate-Trace"]
     private static let cors = [

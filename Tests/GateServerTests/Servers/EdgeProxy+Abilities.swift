@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-// The differences between edges, as the table of docs/edges/README.md has them.
+// The differences between edges, as the table of docs/concepts/edges.md has them.
 
 extension EdgeProxy {
     /// True if the edge connects to the gate over TCP instead of a unix socket.

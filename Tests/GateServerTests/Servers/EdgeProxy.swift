@@ -5,7 +5,7 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// An edge that tests run with the configuration of its page in `docs/edges`, with other paths and ports.
+/// An edge that tests run with the configuration of its page in `docs/how-to/edges`, with other paths and ports.
 enum EdgeProxy: String, CaseIterable {
     case nginx
     /// nginx with the check inside: it asks the gate only for what only the gate can tell.
@@ -45,7 +45,7 @@ enum EdgeProxy: String, CaseIterable {
 
     /// The sources of tokens, as the example and the pages print them.
     static let tokens: Result<String, any Error> = Result {
-        let printed = try file("docs/edges/README.md").split(separator: "\n").first { $0.hasPrefix("  tokens: ") }
+        let printed = try file("docs/concepts/edges.md").split(separator: "\n").first { $0.hasPrefix("  tokens: ") }
         let line = String(try #require(printed).dropFirst("  ".count))
         try #require(try file("examples/gate.yaml").contains("  \(line)\n"), "the example prints other sources")
         return line
@@ -59,7 +59,7 @@ enum EdgeProxy: String, CaseIterable {
         gate: String,
         origin: Int
     ) throws -> String {
-        let page = try Self.file(name ?? "docs/edges/\(self == .envoyGRPC ? "envoy" : rawValue).md")
+        let page = try Self.file(name ?? "docs/how-to/edges/\(self == .envoyGRPC ? "envoy" : rawValue).md")
         let start = try #require(page.range(of: "```\(kind)\n")).upperBound
         let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
         return String(page[start..<end])

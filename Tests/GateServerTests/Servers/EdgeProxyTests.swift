@@ -7,7 +7,7 @@ import MediaTokens
 import Platform
 import Testing
 
-/// Tests of every edge with the configuration of its page in `docs/edges`, between a client and an origin.
+/// Tests of every edge with the configuration of its page in `docs/how-to/edges`, between a client and an origin.
 @Suite(.serialized) struct `Behind a real edge` {
     @Test(arguments: EdgeProxy.deciding)
     func `2, 9, 11: plays with a token, and trusts no client's word`(edge: EdgeProxy) async throws {

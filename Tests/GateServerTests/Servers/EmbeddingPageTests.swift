@@ -5,7 +5,7 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// The example for Node in docs/embedding.md, as it is printed, in a server that asks it about each request.
+/// The example for Node in docs/how-to/embedding.md, as it is printed, in a server that asks it about each request.
 @Suite struct `The example for Node` {
     private static let server = """
         import { createServer } from "node:http"
@@ -21,7 +21,7 @@ import Testing
     func `serves what the gate allows, and nothing without it`() async throws {
         let node = try #require(Program.installed("node"))
         let folder = try TemporaryFolder()
-        let page = try EdgeProxy.file("docs/embedding.md")
+        let page = try EdgeProxy.file("docs/how-to/embedding.md")
         let start = try #require(page.range(of: "```js\n")).upperBound
         let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
         try folder.write("check.mjs", contents: String(page[start..<end]))

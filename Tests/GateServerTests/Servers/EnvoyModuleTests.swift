@@ -8,7 +8,7 @@ import NIOHTTP1
 import Platform
 import Testing
 
-/// The parts of `docs/edges/envoy-module.md` that apply to Envoy's module only. What all edges do is in the suites of all edges.
+/// The parts of `docs/how-to/edges/envoy-module.md` that apply to Envoy's module only. What all edges do is in the suites of all edges.
 @Suite(.needs(.envoyModule), .serialized) struct `Inside Envoy` {
     /// The page's lines that a test replaces.
     private static let (ask, drop) = ("ask gate timeout=10000", "query drop")

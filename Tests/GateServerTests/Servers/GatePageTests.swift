@@ -59,7 +59,7 @@ import Testing
 
     @Test func `on a whole stream prints what its commands do`() throws {
         let folder = try TemporaryFolder()
-        let page = try Self.page("docs/playback.md")
+        let page = try Self.page("docs/concepts/playback.md")
         let block = try #require(page.components(separatedBy: "```yaml\n").dropFirst().first)
         let configuration = block.components(separatedBy: "```\n")[0]
         try folder.write(
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func `on running a gate has requests with the answers that stand below them`() async throws {
-        let page = try Self.page("docs/operations.md")
+        let page = try Self.page("docs/how-to/operations.md")
         let steps = ConsoleStep.steps(of: page).filter { !$0.command.contains("/tvs/v1/") }
         try #require(steps.map { $0.command.split(separator: " ")[0] } == ["curl", "curl", "playgate"])
         let key = "pg_\(String(repeating: "A", count: 43))"
@@ -104,7 +104,7 @@ import Testing
 
     @Test func `on the command line has commands that work when they are pasted`() throws {
         let folder = try TemporaryFolder()
-        let steps = ConsoleStep.steps(of: try Self.page("docs/command-line.md"))
+        let steps = ConsoleStep.steps(of: try Self.page("docs/reference/command-line.md"))
             // The sandbox has a page of its own.
             .filter { !$0.command.hasPrefix("playgate-sandbox") }
         #expect(steps.count == 22 && steps.count { !$0.output.isEmpty } == 2)

@@ -13,7 +13,7 @@ import Testing
 
 @testable import EdgeChecks
 
-/// The parts of `docs/edges/nginx-module.md` that apply to nginx's module only. What all edges do is in the suites of all edges.
+/// The parts of `docs/how-to/edges/nginx-module.md` that apply to nginx's module only. What all edges do is in the suites of all edges.
 @Suite(.needs(.nginxModule), .serialized) struct `Inside nginx` {
     /// The page's lines that a test replaces.
     private static let (on, ask) = ("playgate on;", "playgate_ask /_gate;")

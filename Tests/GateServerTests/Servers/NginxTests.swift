@@ -6,7 +6,7 @@ import GateTestSupport
 import MediaTokens
 import Testing
 
-/// The parts of `docs/edges` that apply to nginx only.
+/// The parts of `docs/how-to/edges` that apply to nginx only.
 @Suite(.needs(.nginx)) struct `Behind nginx` {
     @Test func `answers requests about origins itself, and shows its check to nobody`() async throws {
         try await EdgeProxy.nginx.withGate { (_, nginx) throws in
@@ -37,7 +37,7 @@ import Testing
 
     /// A block of the page that is marked as `kind`.
     private static func block(_ kind: String) throws -> String {
-        let page = try EdgeProxy.file("docs/edges/nginx.md")
+        let page = try EdgeProxy.file("docs/how-to/edges/nginx.md")
         let start = try #require(page.range(of: "```\(kind)\n")).upperBound
         return String(page[start..<(try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound)])
     }

@@ -7,7 +7,7 @@ import MediaTokens
 import Platform
 import Testing
 
-/// The parts of `docs/edges/trafficserver-module.md` that apply to Traffic Server's plugin only. What all edges do is in the suites
+/// The parts of `docs/how-to/edges/trafficserver-module.md` that apply to Traffic Server's plugin only. What all edges do is in the suites
 /// of all edges.
 @Suite(.needs(.trafficserverModule), .serialized) struct `Inside Traffic Server` {
     private static let edge = EdgeProxy.trafficserverModule

@@ -7,7 +7,7 @@ import MediaTokens
 import Platform
 import Testing
 
-/// The parts of `docs/edges/varnish-module.md` that apply to Varnish's module only. What all edges do is in the suites of all edges.
+/// The parts of `docs/how-to/edges/varnish-module.md` that apply to Varnish's module only. What all edges do is in the suites of all edges.
 @Suite(.needs(.varnishModule), .serialized) struct `Inside Varnish` {
     /// The page's lines that a test replaces.
     private static let check = "if (!gate.check())"

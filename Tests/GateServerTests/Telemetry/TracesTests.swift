@@ -29,7 +29,7 @@ extension Trait where Self == ConditionTrait {
     }
 }
 
-/// The spans of `docs/traces.md`, as OpenTelemetry's own messages read them.
+/// The spans of `docs/reference/traces.md`, as OpenTelemetry's own messages read them.
 @Suite struct `Traces` {
     /// A span.
     private struct Span: Decodable {
@@ -71,7 +71,7 @@ extension Trait where Self == ConditionTrait {
         sample: String = "100%",
         more: String = ""
     ) throws -> String {
-        let page = try EdgeProxy.file("docs/traces.md")
+        let page = try EdgeProxy.file("docs/reference/traces.md")
         let start = try #require(page.range(of: "```yaml\n")).upperBound
         let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
         let printed = String(page[start..<end])
@@ -275,7 +275,7 @@ extension Trait where Self == ConditionTrait {
     @Test(.needs(.nginx), .needsOpenTelemetry)
     func `have no parent of a viewer if nginx removes the field`() async throws {
         let line = "proxy_set_header Traceparent $http_traceparent;"
-        try #require(try EdgeProxy.file("docs/traces.md").contains("`\(line)`"))
+        try #require(try EdgeProxy.file("docs/reference/traces.md").contains("`\(line)`"))
         let collector = try ScriptedOrigin(Self.accepting)
         try await EdgeProxy.nginx.withGate(
             more: try Self.section(collector),
