@@ -15,7 +15,9 @@ import Testing
     func `have commands that print what stands below them`(page: String, count: Int) throws {
         let folder = try TemporaryFolder()
         let programs = URL(fileURLWithPath: Program.built("playgate")).deletingLastPathComponent().path
-        let steps = ConsoleStep.steps(of: try String(contentsOfFile: "\(repository)/docs/reference/\(page)", encoding: .utf8))
+        let steps = ConsoleStep.steps(
+            of: try String(contentsOfFile: "\(repository)/docs/reference/\(page)", encoding: .utf8)
+        )
         #expect(steps.count >= count)
         for step in steps {
             let script = "cd \"$1\" && PATH=\"$2:$PATH\" && { \(step.command)\n} 2>&1"

@@ -31,7 +31,10 @@ import Testing
 
     @Test(arguments: [
         // `make demo-tv` has a test of its own, and the program is built.
-        ("start/sandbox.md", ["make", "swift"], 4, "curl localhost:8070/sandbox/control", "network_connection_timeout"),
+        (
+            "start/sandbox.md", ["make", "swift"], 4, "curl localhost:8070/sandbox/control",
+            "network_connection_timeout"
+        ),
         ("how-to/entitlements.md", [], 2, "true", ""),
     ])
     func `have commands that print what stands below them`(

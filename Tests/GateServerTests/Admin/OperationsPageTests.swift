@@ -15,7 +15,9 @@ import Testing
 
 /// `docs/how-to/operations.md` names what the gate has.
 @Suite struct `The page on running the gate` {
-    private static let page = Result { try String(contentsOfFile: "\(repository)/docs/how-to/operations.md", encoding: .utf8) }
+    private static let page = Result {
+        try String(contentsOfFile: "\(repository)/docs/how-to/operations.md", encoding: .utf8)
+    }
     private static let document = Result {
         try String(contentsOfFile: "\(repository)/Sources/GateAPI/openapi.yaml", encoding: .utf8)
     }

@@ -11,7 +11,8 @@ import Testing
 @Suite struct `A gate in front of several networks` {
     typealias Object = [String: Any]
 
-    static let page: String = (try? String(contentsOfFile: repository + "/docs/how-to/several-networks.md", encoding: .utf8)) ?? ""
+    static let page: String =
+        (try? String(contentsOfFile: repository + "/docs/how-to/several-networks.md", encoding: .utf8)) ?? ""
 
     /// The configuration that the page prints, with the keys in files.
     private static func configuration() throws -> String {

@@ -115,7 +115,13 @@ final class Traefik {
         (self.folder, origin) = (folder, try RecordingOrigin())
         address = "127.0.0.1:\(port)"
         let page = { [origin] (kind: String) in
-            try EdgeProxy.caddy.block(kind, of: "docs/how-to/edges/traefik.md", in: folder, gate: gate, origin: origin.port)
+            try EdgeProxy.caddy.block(
+                kind,
+                of: "docs/how-to/edges/traefik.md",
+                in: folder,
+                gate: gate,
+                origin: origin.port
+            )
         }
         var rules = try page("yaml")
         if hasSegments {
