@@ -173,7 +173,8 @@ let package = Package(
                 "MediaTokens",
                 "RequestTargets", "CommonAccessTokens", "URISigning", "VendorTokens", "ReplayStores", "PlaybackGate",
                 "Manifests", "EdgeChecks", "HTTPServer", "RedisStore", "KeySources", .nio("NIOCore"),
-            ]
+            ],
+            embedding: ["Settings/settings.yaml"]
         ),
         .room(
             "Telemetry",

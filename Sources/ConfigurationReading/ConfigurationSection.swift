@@ -14,6 +14,8 @@ package final class ConfigurationSection {
     private let path: String
     private let node: Node?
     private let problems: ProblemList
+    /// The table that is being made of the settings; `nil` while a file is read.
+    private let table: SettingsTable?
     private var known: [String] = []
     private var renamed: [String: String] = [:]
     private var inForce: [JSON.Member] = []
@@ -21,11 +23,18 @@ package final class ConfigurationSection {
     /// Creates a reader.
     ///
     /// - Parameter node: The mapping; `nil` if the file has none and the defaults apply.
-    init(_ node: Node?, path: String, file: ConfigurationFile, problems: ProblemList) {
+    private init(
+        _ node: Node?,
+        path: String,
+        file: ConfigurationFile,
+        problems: ProblemList,
+        table: SettingsTable? = nil
+    ) {
         self.node = node
         self.path = path
         self.file = file
         self.problems = problems
+        self.table = table
         if let node, node.mapping == nil {
             problems.add(
                 at: file.location(of: node, key: path),
@@ -44,6 +53,16 @@ package final class ConfigurationSection {
         problems: ProblemList
     ) throws(ConfigurationError) {
         self.init(try file.compose(text), path: "", file: file, problems: problems)
+    }
+
+    /// Creates a reader of no file, which adds each setting that is read to a table.
+    package convenience init(describing table: SettingsTable, file: ConfigurationFile, problems: ProblemList) {
+        self.init(nil, path: "", file: file, problems: problems, table: table)
+    }
+
+    /// Creates a reader of a part of this section.
+    private func part(_ node: Node?, path: String) -> ConfigurationSection {
+        ConfigurationSection(node, path: path, file: file, problems: problems, table: table)
     }
 
     /// The effective configuration, including defaults.
@@ -67,7 +86,7 @@ package final class ConfigurationSection {
     }
 
     /// True if this section has a problem already: consequences of it need not be reported too.
-    package var isFaulty: Bool { problems.contains(below: path) }
+    package var isFaulty: Bool { table != nil || problems.contains(below: path) }
 
     /// True if an element of a list lacks a key.
     package func hasElement(of key: String, without member: String) -> Bool {
@@ -79,8 +98,11 @@ package final class ConfigurationSection {
     /// True if any section of the file has a problem already.
     package var isFileFaulty: Bool { !problems.problems.isEmpty }
 
+    /// Returns the value of a key if it is a text. The key stays to be read.
+    package func text(of key: String) -> String? { value(key)?.text }
+
     /// True if the file has this key.
-    package func has(_ key: String) -> Bool { value(key) != nil }
+    package func has(_ key: String) -> Bool { table?.hasOptionalSettings ?? (value(key) != nil) }
 
     private func keyPath(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
@@ -94,15 +116,23 @@ package final class ConfigurationSection {
         return value(key)
     }
 
+    /// Adds a setting to the table that is being made.
+    private func describe(_ key: String, _ kind: Setting.Kind, default fallback: JSON = .null, isRequired: Bool = false)
+    {
+        table?.add(Setting(path: keyPath(key), kind: kind, default: fallback, isRequired: isRequired))
+    }
+
     // MARK: Scalars
 
     private func scalar<Value>(
         _ key: String,
+        _ kind: Setting.Kind,
         what: String,
         default fallback: Value,
         show: (Value) -> JSON,
         read: (Node) -> Value?
     ) -> Value {
+        describe(key, kind, default: show(fallback))
         guard let node = readNode(key) else {
             inForce.append((key, show(fallback)))
             return fallback
@@ -121,17 +151,25 @@ package final class ConfigurationSection {
 
     /// Returns a text, or `nil` if the file has none.
     package func optionalString(_ key: String) -> String? {
-        scalar(key, what: "a string", default: nil, show: { .optional($0) }, read: { $0.text.map { .some($0) } })
+        scalar(
+            key,
+            .string,
+            what: "a string",
+            default: nil,
+            show: { .optional($0) },
+            read: { $0.text.map { .some($0) } }
+        )
     }
 
     /// Returns a text.
     package func string(_ key: String, default fallback: String) -> String {
-        scalar(key, what: "a string", default: fallback, show: { .string($0) }, read: { $0.text })
+        scalar(key, .string, what: "a string", default: fallback, show: { .string($0) }, read: { $0.text })
     }
 
     /// Returns a text that must be present and not empty.
     package func requiredString(_ key: String) -> String {
-        guard has(key) else {
+        describe(key, .string, isRequired: true)
+        guard value(key) != nil else {
             known.append(key)
             problems.add(at: location, message: "\(key) is missing")
             return ""
@@ -143,7 +181,7 @@ package final class ConfigurationSection {
 
     /// Returns a truth value.
     package func bool(_ key: String, default fallback: Bool) -> Bool {
-        scalar(key, what: "true or false", default: fallback, show: { .bool($0) }) { node in
+        scalar(key, .bool, what: "true or false", default: fallback, show: { .bool($0) }) { node in
             node.scalarTag == .bool ? node.bool : nil
         }
     }
@@ -152,6 +190,7 @@ package final class ConfigurationSection {
     package func integer(_ key: String, in range: ClosedRange<Int>, default fallback: Int) -> Int {
         scalar(
             key,
+            .integer(range),
             what: "a whole number from \(range.lowerBound) to \(range.upperBound)",
             default: fallback,
             show: { .number(Int64($0)) }
@@ -165,6 +204,7 @@ package final class ConfigurationSection {
     package func duration(_ key: String, in range: ClosedRange<Duration>, default fallback: Duration) -> Duration {
         scalar(
             key,
+            .duration(range),
             what:
                 "a duration with its unit (ms, s, m, h, d) from \(range.lowerBound.text) to \(range.upperBound.text), such as \(fallback.text)",
             default: fallback,
@@ -177,10 +217,22 @@ package final class ConfigurationSection {
     /// Returns the case of `Value` with this raw value.
     package func choice<Value: RawRepresentable<String> & CaseIterable>(_ key: String, default fallback: Value) -> Value
     {
-        let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
-        return scalar(key, what: "one of \(names)", default: fallback, show: { .string($0.rawValue) }) { node in
-            node.scalar.flatMap { Value(rawValue: $0.string) }
+        let names = Value.allCases.map(\.rawValue)
+        return Value(rawValue: choice(key, among: names, default: fallback.rawValue)) ?? fallback
+    }
+
+    /// Returns one of `names`.
+    package func choice(_ key: String, among names: [String], default fallback: String) -> String {
+        let value = scalar(
+            key,
+            .choice(names),
+            what: "one of \(names.joined(separator: ", "))",
+            default: fallback,
+            show: { .string($0) }
+        ) { node in
+            node.scalar.flatMap { names.contains($0.string) ? $0.string : nil }
         }
+        return table?.choice(among: names) ?? value
     }
 
     /// Returns the value that `parse` makes of a text. An error of `parse` becomes a problem.
@@ -192,6 +244,7 @@ package final class ConfigurationSection {
         isSecret: Bool = false,
         parse: (String) throws -> Value
     ) -> Value {
+        describe(key, .string)
         guard let node = readNode(key) else { return fallback }
         guard let text = node.text else {
             problems.add(
@@ -218,6 +271,7 @@ package final class ConfigurationSection {
 
     /// Returns a secret text: the value itself, or the content of `{ file: PATH }` or `{ env: NAME }`.
     package func secret(_ key: String) -> Secret? {
+        describe(key, .secret)
         guard let node = readNode(key) else {
             inForce.append((key, .null))
             return nil
@@ -231,7 +285,7 @@ package final class ConfigurationSection {
             )
             return nil
         }
-        let source = ConfigurationSection(node, path: keyPath(key), file: file, problems: problems)
+        let source = part(node, path: keyPath(key))
         defer { source.finish() }
         switch (source.optionalString("file"), source.optionalString("env")) {
         case (let name?, nil):
@@ -253,6 +307,7 @@ package final class ConfigurationSection {
 
     /// Returns a list of texts; a single text is a list of one.
     package func strings(_ key: String) -> [String]? {
+        describe(key, .strings)
         guard let node = readNode(key) else {
             inForce.append((key, .null))
             return nil
@@ -283,8 +338,21 @@ package final class ConfigurationSection {
         return texts
     }
 
+    /// Returns a list of values of `Value`, by their raw values, or `nil` if the file has none; a single text is a list of one.
+    package func choices<Value: RawRepresentable<String> & CaseIterable>(_ key: String, of _: Value.Type) -> [Value]? {
+        let names = Value.allCases.map(\.rawValue)
+        describe(key, .choices(names))
+        return strings(key)?.compactMap { text in
+            let value = Value(rawValue: text)
+            if value == nil { note(at: key, message: "\(text) is not one of \(names.joined(separator: ", "))") }
+            return value
+        }
+    }
+
     /// Returns a list of sections.
     package func list<Value>(_ key: String, read: (ConfigurationSection) -> Value) -> [Value] {
+        describe(key, .list)
+        if table != nil { return [read(part(nil, path: keyPath(key) + "[]"))] }
         guard let node = readNode(key) else {
             inForce.append((key, .array([])))
             return []
@@ -295,12 +363,7 @@ package final class ConfigurationSection {
         }
         var items: [JSON] = []
         let values = sequence.enumerated().map { number, element in
-            let section = ConfigurationSection(
-                element,
-                path: "\(keyPath(key))[\(number)]",
-                file: file,
-                problems: problems
-            )
+            let section = part(element, path: "\(keyPath(key))[\(number)]")
             let value = read(section)
             section.finish()
             items.append(section.effective)
@@ -312,7 +375,8 @@ package final class ConfigurationSection {
 
     /// Returns a section; its defaults if the file has none.
     package func section<Value>(_ key: String, read: (ConfigurationSection) -> Value) -> Value {
-        let section = ConfigurationSection(readNode(key), path: keyPath(key), file: file, problems: problems)
+        describe(key, .section)
+        let section = part(readNode(key), path: keyPath(key))
         let value = read(section)
         section.finish()
         inForce.append((key, section.effective))
@@ -321,7 +385,7 @@ package final class ConfigurationSection {
 
     /// Returns a section, or `nil` if the file has none.
     package func optionalSection<Value>(_ key: String, read: (ConfigurationSection) -> Value) -> Value? {
-        guard has(key) else {
+        guard table != nil || has(key) else {
             known.append(key)
             inForce.append((key, .null))
             return nil
@@ -329,14 +393,60 @@ package final class ConfigurationSection {
         return section(key, read: read)
     }
 
+    /// Returns a section, or `nil` if the file has none. A text in its stead is the value of one of its keys.
+    ///
+    /// - Parameter main: The key whose value may stand for the section.
+    package func optionalSection<Value>(
+        _ key: String,
+        orTextOf main: String,
+        read: (ConfigurationSection) -> Value
+    ) -> Value? {
+        describe(key, .sectionOrText(main: main))
+        guard let text = value(key), text.text != nil else { return optionalSection(key, read: read) }
+        known.append(key)
+        let section = part(.mapping(Node.Mapping([(Node(main), text)], Tag(.map), .any, text.mark)), path: keyPath(key))
+        let value = read(section)
+        section.finish()
+        inForce.append((key, section.effective))
+        return value
+    }
+
+    /// Returns a whole number, or else the texts of a list; `nil` if the file has neither.
+    ///
+    /// - Parameter what: The name of the texts in messages.
+    package func integerOrStrings(
+        _ key: String,
+        in range: ClosedRange<Int>,
+        what: String
+    ) -> (integer: Int?, strings: [String])? {
+        describe(key, .integerOrStrings(range))
+        if let node = value(key), node.sequence != nil || node.text != nil { return (nil, strings(key) ?? []) }
+        let number: Int? = scalar(
+            key,
+            .integerOrStrings(range),
+            what: "a whole number from \(range.lowerBound) to \(range.upperBound), or a list of \(what)",
+            default: nil,
+            show: { $0.map { .number(Int64($0)) } ?? .null },
+            read: { node in
+                guard node.scalarTag == .int, let value = node.int, range.contains(value) else { return nil }
+                return .some(value)
+            }
+        )
+        return number.map { ($0, []) }
+    }
+
     /// Returns the sections of a mapping from names to sections, in the order of the file.
     package func named<Value>(_ key: String, read: (String, ConfigurationSection) -> Value) -> [Value] {
-        section(key) { section in section.names.map { name in section.section(name) { read(name, $0) } } }
+        describe(key, .named)
+        if table != nil { return [read("name", part(nil, path: keyPath(key) + ".NAME"))] }
+        return section(key) { section in section.names.map { name in section.section(name) { read(name, $0) } } }
     }
 
     /// Returns a mapping of texts to secret texts, in the order of the file.
     package func secrets(_ key: String) -> [(key: String, value: Secret)] {
-        section(key) { section in section.names.compactMap { name in section.secret(name).map { (name, $0) } } }
+        describe(key, .secrets)
+        if table != nil { return [] }
+        return section(key) { section in section.names.compactMap { name in section.secret(name).map { (name, $0) } } }
     }
 
     /// The keys in the order of the file.
@@ -344,6 +454,7 @@ package final class ConfigurationSection {
 
     /// Returns a mapping of texts to texts, truth values and numbers, as they are written. The values may be secret.
     package func scalars(_ key: String) -> [(key: String, value: String)] {
+        describe(key, .scalars)
         let scalars = mapping(key) { $0.scalar?.string }
         inForce.append((key, .object(scalars.map { ($0.key, .string("<set>")) })))
         return scalars
@@ -351,6 +462,7 @@ package final class ConfigurationSection {
 
     /// Returns a mapping of texts to texts.
     package func texts(_ key: String) -> [(key: String, value: String)] {
+        describe(key, .texts)
         let texts = mapping(key, read: \.text)
         inForce.append((key, .object(texts.map { ($0.key, .string($0.value)) })))
         return texts

@@ -49,7 +49,8 @@ package final class CurrentGate: Sendable {
             self.configuration = configuration
             self.publishedKeys = gate.grants == nil ? nil : publishedKeys
             edge = configuration.edge.map(EdgeRules.init)
-            let capacity = configuration.grants?.cacheCapacity ?? configuration.verification.cacheCapacity
+            let capacity =
+                configuration.grants == nil ? configuration.cacheCapacity.tokens : configuration.cacheCapacity.grants
             answers = configuration.edge != nil && capacity > 0 ? EdgeAnswerCache(capacity: capacity) : nil
             self.files = files
             self.loaded = loaded

@@ -39,6 +39,7 @@ package final class APIResponder: HTTPService {
 
     package init(
         _ configuration: GateConfiguration.API,
+        helpURL: String,
         live: CurrentGate,
         metrics: DecisionMetrics,
         inFlight: ConcurrencyLimit,
@@ -56,7 +57,7 @@ package final class APIResponder: HTTPService {
         policies = PolicyPublisher(live, revocationCache: revocationCache)
         self.clock = clock
         bodyLimit = configuration.listener.limits.bodyBytes
-        helpURL = configuration.helpURL
+        self.helpURL = helpURL
         codes = ByteBuffer(string: CodeTable.json(helpURL: helpURL).line + "\n")
     }
 

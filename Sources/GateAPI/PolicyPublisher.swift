@@ -71,7 +71,7 @@ package final class PolicyPublisher: Sendable {
             of: gate,
             revokedBy: revocationCache,
             subjectKey: gate.grants?.subjectKey,
-            goodFor: snapshot.configuration.api.bundleMaxAge,
+            goodFor: snapshot.configuration.advanced.bundleMaxAge,
             at: now
         )
         let edition = Edition(snapshot: snapshot, revision: revision, policy: policy)

@@ -2,15 +2,17 @@
 // Copyright the Playgate authors.
 
 package import ConfigurationReading
-internal import HTTPServer
+package import HTTPServer
 internal import MediaTokens
 internal import PlaybackGate
 
 extension GateConfiguration.API {
-    package init(_ section: ConfigurationSection) {
-        let listener = GateConfiguration.Listener(section, default: .tcp(host: "127.0.0.1", port: 8080))
+    package init(_ section: ConfigurationSection, limits: HTTPLimits = HTTPLimits()) {
+        let fallback = ListenerAddress.tcp(host: "127.0.0.1", port: 8080)
+        let listener = GateConfiguration.Listener(section, default: fallback, limits: limits)
         section.rename("open", to: "anonymous")
-        section.rename("policyGoodFor", to: "bundle: { maxAge: … }")
+        for old in ["policyGoodFor", "bundle"] { section.rename(old, to: "advanced: { bundleMaxAge: … }") }
+        for old in ["concurrency", "helpURL"] { section.rename(old, to: "advanced: { \(old): … }") }
         let callers = Caller.list(in: section, of: listener, scopes: Scope.ofAPI)
         // Who may open a socket is said by its permissions.
         let isSocket = if case .unix = listener.address { true } else { false }
@@ -37,15 +39,9 @@ extension GateConfiguration.API {
         self.listener = listener
         self.callers = isOpen ? nil : callers
         hosts = section.hostNames("hosts").map { String($0.text) }
-        concurrency = section.integer("concurrency", in: 1...1_000_000, default: 1024)
-        hosted = section.optionalSection("tvs") { section in
-            Hosted(allowsGet: section.bool("get", default: true), allowsHTTP: section.bool("http", default: false))
+        hosted = section.choices("tvs", of: Hosted.Option.self).map { options in
+            Hosted(allowsGet: options.contains(.get), allowsHTTP: options.contains(.http))
         }
-        let month = Duration.seconds(30 * 86_400)
-        bundleMaxAge = section.section("bundle") {
-            $0.duration("maxAge", in: .seconds(5)...month, default: .seconds(30))
-        }
-        helpURL = section.string("helpURL", default: "/v1/codes/")
     }
 }
 
@@ -56,6 +52,9 @@ extension GateConfiguration.API {
         package var allowsGet: Bool
         /// True if URLs with http are signed too.
         package var allowsHTTP: Bool
+
+        /// What `tvs` may permit besides POST and https.
+        fileprivate enum Option: String, CaseIterable { case get, http, post }
     }
 }
 
@@ -73,7 +72,7 @@ extension Caller {
         if !certificates.isEmpty, listener.tls?.clientAuthorities == nil {
             section.note(
                 at: "clientCertificates",
-                message: "requires tls.clientAuthorities to request client certificates"
+                message: "requires tls.authorities to request client certificates"
             )
         }
         let callers = keys + certificates

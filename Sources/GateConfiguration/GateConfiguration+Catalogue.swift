@@ -42,9 +42,13 @@ extension PlaybackGate.Catalogue.Entry {
         let isProtected = section.bool("protected", default: true)
         let key = readKey(section)
         let (methods, hosts) = (readMethods(section), readHosts(section))
+        section.rename("use", to: "admits: once, ttl or grant")
+        let use = section.choice("admits", default: Use.once)
+        let resource: MediaResource? = section.parsed("resource", default: nil) { try MediaResource($0) }
+        let grants = readGrants(from: section, use: use, profiles: profiles)
         guard isProtected else {
-            if section.optionalString("resource") != nil {
-                section.note(at: "resource", message: "must be absent if protected is false")
+            for name in ["resource", "admits", "grant"] where section.has(name) {
+                section.note(at: name, message: "must be absent if protected is false")
             }
             return key.map { Self(key: $0, protection: .none, isShadow: isShadow, methods: methods, hosts: hosts) }
         }
@@ -56,10 +60,6 @@ extension PlaybackGate.Catalogue.Entry {
             )
             return nil
         }
-        let resource: MediaResource? = section.parsed("resource", default: nil) { try MediaResource($0) }
-        section.rename("use", to: "admits: once, ttl or grant")
-        let use = section.choice("admits", default: Use.once)
-        let grants = readGrants(from: section, use: use, profiles: profiles)
         guard let key, let resource else { return nil }
         return Self(
             key: key,
@@ -78,23 +78,29 @@ extension PlaybackGate.Catalogue.Entry {
         use: Use,
         profiles: [GrantProfile]
     ) -> GrantTerms? {
-        guard let named = section.profiles(profiles) else {
-            if use == .grant {
-                section.note(at: "admits", message: "grant requires the name of a profile: grant: NAME")
-            }
-            return nil
-        }
-        var terms = GrantTerms(named)
-        terms.scope = section.parsed("scope", default: nil) { text in
+        let scope: String? = section.parsed("scope", default: nil) { text in
             guard text.utf8.last == UInt8(ascii: "/"), text.isNormalPath else {
                 throw ParseFault("must be a path that ends in /, in normal form and percent-encoded")
             }
             return text
         }
-        terms.manifest = section.parsed("manifest", default: nil) { text in
+        let manifest: String? = section.parsed("manifest", default: nil) { text in
             guard text.isNormalPath else { throw ParseFault("must be a path in normal form, percent-encoded") }
             return text
         }
+        guard let named = section.profiles(profiles) else {
+            if use == .grant {
+                section.note(at: "admits", message: "grant requires the name of a profile: grant: NAME")
+            }
+            if !section.has("grant") {
+                for key in ["scope", "manifest"] where section.has(key) {
+                    section.note(at: key, message: "requires the name of a profile: grant: NAME")
+                }
+            }
+            return nil
+        }
+        var terms = GrantTerms(named)
+        (terms.scope, terms.manifest) = (scope, manifest)
         guard section.has("media") else { return terms }
         if use == .grant { section.note(at: "admits", message: "grant requires path: edges ask for paths") }
         if terms.scope == nil, let manifest = terms.manifest, let slash = manifest.utf8.lastIndex(of: UInt8(ascii: "/"))

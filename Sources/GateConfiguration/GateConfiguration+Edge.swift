@@ -3,7 +3,7 @@
 
 package import ConfigurationReading
 package import EdgeChecks
-internal import HTTPServer
+package import HTTPServer
 internal import MediaTokens
 package import PlaybackGate
 internal import RequestTargets
@@ -12,23 +12,25 @@ extension GateConfiguration.Edge {
     package init(
         _ section: ConfigurationSection,
         tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]],
-        profiles: [GrantProfile]
+        profiles: [GrantProfile],
+        limits: HTTPLimits
     ) {
-        let all = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8081))
-        offloads = all.first.map { GateConfiguration.Listener.list(in: section, key: "spoe", like: $0) } ?? []
-        // Whoever only wants HAProxy gets no other listener.
-        listeners = offloads.isEmpty || section.has("listen") ? all : []
-        peers = TrustedPeers(section)
-        if !peers.certificates.isEmpty, all.first?.tls?.clientAuthorities == nil {
-            section.note(
-                at: "clientCertificates",
-                message: "requires tls.clientAuthorities to request client certificates"
-            )
+        for kind in ["spoe", "grpc"] { section.rename(kind, to: "in the list listen: \(kind):HOST:PORT") }
+        let all = GateConfiguration.Listener.list(
+            section,
+            default: (EdgeProtocol.http, .tcp(host: "127.0.0.1", port: 8081)),
+            limits: limits
+        ) { (text) throws(ParseFault) in try EdgeProtocol.address(text) }
+        func listeners(_ kind: EdgeProtocol) -> [GateConfiguration.Listener] {
+            all.filter { $0.kind == kind }.map(\.listener)
         }
-        grpc = section.optionalSection("grpc", read: GateConfiguration.Listener.overGRPC) ?? []
-        if !peers.certificates.isEmpty, let tls = grpc.first?.tls, tls.clientAuthorities == nil {
-            section.note(at: "grpc", message: "clientCertificates requires tls.clientAuthorities here too")
-        }
+        (self.listeners, offloads, grpc) = (listeners(.http), listeners(.spoe), listeners(.grpc))
+        #if !GRPC
+            if !grpc.isEmpty {
+                section.note(at: "listen", message: "this build has no gRPC: build with the trait GRPC, or drop grpc:")
+            }
+        #endif
+        peers = TrustedPeers(section, tls: all.first?.listener.tls)
         let answering = EdgeDialect.allCases.filter { $0.endpoint != nil }
         dialects = EdgeDialect.readSet("dialects", from: section, of: answering, default: answering)
         if !offloads.isEmpty { dialects.insert(.spoe) }
@@ -47,50 +49,52 @@ extension GateConfiguration.Edge {
     }
 }
 
-extension GateConfiguration.Listener {
-    fileprivate static func overGRPC(_ section: ConfigurationSection) -> [Self] {
-        #if !GRPC
-            section.note(
-                at: "listen",
-                message: "this build has no gRPC: build with the trait GRPC, or configure the edge without grpc"
-            )
-        #endif
-        return list(section, default: .tcp(host: "127.0.0.1", port: 8083))
+/// The protocol that a listener for edges speaks: the beginning of its address.
+private enum EdgeProtocol: String, CaseIterable {
+    /// Sub-requests over HTTP; addresses do not name it.
+    case http
+    /// HAProxy's stream processing offload.
+    case spoe
+    /// Envoy's checks over gRPC.
+    case grpc
+
+    /// Parses an address, which may begin with a protocol and a colon.
+    static func address(_ text: String) throws(ParseFault) -> (kind: EdgeProtocol, address: ListenerAddress) {
+        let named = allCases.first { $0 != .http && text.hasPrefix($0.rawValue + ":") }
+        guard let named else { return (.http, try ListenerAddress(text)) }
+        return (named, try ListenerAddress(String(text.dropFirst(named.rawValue.count + 1))))
     }
 }
 
 extension ForwardedFor {
-    /// Reads `forwardedFor` of a listener: `hops` or `networks`.
+    /// Reads `forwardedFor` of a listener: a number of proxies, or their networks.
     package init(_ section: ConfigurationSection) {
-        self =
-            section.optionalSection("forwardedFor") { section in
-                let named = section.strings("networks")
-                guard section.has("hops") == section.has("networks") else {
-                    if let named { return .networks(Self.networks(named, in: section)) }
-                    return .hops(section.integer("hops", in: 1...16, default: 1))
-                }
-                section.note(at: "hops", message: "exactly one of hops and networks is required")
-                return .oneAddress
-            } ?? .oneAddress
-    }
-
-    private static func networks(_ named: [String], in section: ConfigurationSection) -> [IPNetwork] {
-        if named.isEmpty, !section.isFaulty {
-            section.note(at: "networks", message: "must name at least one, such as 10.0.0.0/8")
+        let key = "forwardedFor"
+        guard let (hops, texts) = section.integerOrStrings(key, in: 1...16, what: "networks of the proxies") else {
+            self = .oneAddress
+            return
         }
-        return section.networks("networks", texts: named)
+        if let hops {
+            self = .hops(hops)
+        } else {
+            if texts.isEmpty, !section.isFaulty {
+                section.note(at: key, message: "must be the number of trusted proxies, or name a network of theirs")
+            }
+            self = .networks(section.networks(key, texts: texts))
+        }
     }
 }
 
 extension ConfigurationSection {
     /// Reads the texts of a key as networks. Each invalid one is noted.
     fileprivate func networks(_ key: String, texts: [String]) -> [IPNetwork] {
-        texts.compactMap { text in
+        let also = key == "peers" ? "; or loopback, or sha256: and a digest" : ""
+        return texts.compactMap { text in
             let network = IPNetwork(text)
             if network == nil {
                 note(
                     at: key,
-                    message: "\(text): must be an address or a network such as 10.0.0.0/8, and not every address"
+                    message: "\(text): must be an address or a network such as 10.0.0.0/8, and not every address\(also)"
                 )
             }
             return network
@@ -99,19 +103,34 @@ extension ConfigurationSection {
 }
 
 extension TrustedPeers {
-    /// Reads the peers that a listener trusts.
-    package init(_ section: ConfigurationSection) {
+    private static let loopback = "loopback"
+    private static let digest = "sha256:"
+
+    /// Reads the peers that a listener trusts: networks, `loopback`, and the digests of client certificates.
+    ///
+    /// - Parameter tls: The TLS settings of the listener; `nil` for plain text.
+    package init(_ section: ConfigurationSection, tls: GateConfiguration.Listener.TLS?) {
+        let key = "peers"
+        for old in ["trustedPeers", "clientCertificates", "trustLoopback"] {
+            section.rename(old, to: "peers: [loopback, 10.0.0.0/8, \"sha256:…\"]")
+        }
+        let texts = section.strings(key) ?? [Self.loopback]
+        let digests = texts.filter { $0.hasPrefix(Self.digest) }
         self.init(
-            trustsLoopback: section.bool("trustLoopback", default: true),
-            networks: section.networks("trustedPeers", texts: section.strings("trustedPeers") ?? []),
-            certificates: (section.strings("clientCertificates") ?? []).compactMap { text in
-                let digest = TokenFingerprint(hexadecimal: text.filter { $0 != ":" })?.bytes
+            trustsLoopback: texts.contains(Self.loopback),
+            networks: section.networks(key, texts: texts.filter { $0 != Self.loopback && !digests.contains($0) }),
+            certificates: digests.compactMap { text in
+                let digits = text.dropFirst(Self.digest.count).filter { $0 != ":" }
+                let digest = TokenFingerprint(hexadecimal: digits)?.bytes
                 if digest == nil {
-                    section.note(at: "clientCertificates", message: "must be SHA-256: 64 hexadecimal digits")
+                    section.note(at: key, message: "\(text): must be sha256: and 64 hexadecimal digits")
                 }
                 return digest
             }
         )
+        if !certificates.isEmpty, tls?.clientAuthorities == nil {
+            section.note(at: key, message: "sha256: requires tls.authorities, to request client certificates")
+        }
     }
 }
 
@@ -130,7 +149,7 @@ extension EdgeDialect {
             } else if key == "dialects", EdgeDialect(rawValue: name) != nil {
                 section.note(
                     at: key,
-                    message: "\(name) has no endpoint: it has addresses of its own, by the key \(name)"
+                    message: "\(name) has no endpoint: it has an address of its own in listen, \(name):HOST:PORT"
                 )
             } else {
                 let kind =

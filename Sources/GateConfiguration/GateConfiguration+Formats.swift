@@ -25,9 +25,15 @@ extension GateConfiguration.Grants {
 
         /// Reads `settings`; `nil` if the format is not a vendor's.
         init?(_ format: GrantFormat, in section: ConfigurationSection) {
-            guard case .vendor(let vendor) = format else { return nil }
+            let scalars = section.scalars("settings")
+            guard case .vendor(let vendor) = format else {
+                if section.has("settings") {
+                    section.note(at: "settings", message: "is for a vendor's format: \(format.name) has its own keys")
+                }
+                return nil
+            }
             self.format = vendor
-            settings = Dictionary(section.scalars("settings").map { ($0.key, $0.value) }) { _, last in last }
+            settings = Dictionary(scalars.map { ($0.key, $0.value) }) { _, last in last }
             location = section.location("settings")
         }
     }
@@ -75,10 +81,8 @@ extension GrantFormat {
 extension ConfigurationSection {
     /// Reads `format`, `cat` by default.
     package func grantFormat() -> GrantFormat {
-        let name = string("format", default: GrantFormat.cat.name)
-        if let format = GrantFormat.all.first(where: { $0.name == name }) { return format }
-        note(at: "format", message: "must be one of \(GrantFormat.all.map(\.name).joined(separator: ", "))")
-        return .cat
+        let name = choice("format", among: GrantFormat.all.map(\.name), default: GrantFormat.cat.name)
+        return GrantFormat.all.first { $0.name == name } ?? .cat
     }
 
     /// Notes rules that a format cannot follow, and removes those that are defaults.

@@ -4,6 +4,7 @@
 package import CommonAccessTokens
 package import ConfigurationReading
 internal import Encodings
+package import KeySources
 package import Keys
 package import Platform
 package import PlaybackGate
@@ -21,11 +22,6 @@ extension GateConfiguration {
         package var issuers: [Issuer]
         /// The settings of vendors' formats by the names of their profiles.
         package var vendors: [String: VendorProfile]
-        /// The number of authentic grants that are cached; 0 for no cache.
-        package var cacheCapacity: Int
-        /// The folder for copies of fetched key sets; `nil` if none is named.
-        package var keySetFolder: String?
-
         /// A key of the section `keys`. Its name is the key id in tokens.
         package struct Key: Sendable {
             package var id: String
@@ -103,12 +99,18 @@ extension GateConfiguration {
 }
 
 extension GateConfiguration.Grants {
-    static let usualCacheCapacity = 16_384
-
     /// Reads the sections `keys` and `grants` of a file.
     ///
-    /// - Parameter state: The folder of the subject key, unless the file names one.
-    package init(root: ConfigurationSection, section: ConfigurationSection, state: StateFolder, problems: ProblemList) {
+    /// - Parameters:
+    ///   - state: The folder of the subject key, unless the file names one.
+    ///   - keySets: The rules of key sets that are fetched.
+    package init(
+        root: ConfigurationSection,
+        section: ConfigurationSection,
+        state: StateFolder,
+        keySets: KeySetRules,
+        problems: ProblemList
+    ) {
         let location = section.location("subjectKey")
         let bytes =
             section.has("subjectKey")
@@ -128,9 +130,9 @@ extension GateConfiguration.Grants {
             let limit = GrantProfile.longestName
             section.note(at: "profiles", message: "\(name): a name has at most \(limit) bytes, because grants carry it")
         }
-        issuers = section.list("issuers", read: Issuer.init)
-        cacheCapacity = section.integer("cacheCapacity", in: 0...1_000_000, default: Self.usualCacheCapacity)
-        keySetFolder = section.optionalPath("keySetFolder")
+        issuers = section.list("issuers") { Issuer($0, keySets: keySets) }
+        section.rename("cacheCapacity", to: "advanced: { cache: … }")
+        section.rename("keySetFolder", to: "stateFolder, at the top of the file")
         noteUnknownKeys(section)
         noteMisusedKeys(section)
     }
@@ -210,7 +212,8 @@ extension GateConfiguration.Grants.Key {
         let isSigning = !isVendors && use.encryption == nil
         let bytes =
             isSigning ? secret.flatMap { GateConfiguration.Grants.secretBytes("secret", in: section, from: $0) } : nil
-        let pem = section.secret("private") ?? section.secret("public")
+        let (privateKey, publicKey) = (section.secret("private"), section.secret("public"))
+        let pem = privateKey ?? publicKey
         let set = section.optionalPath("set").map { Located(value: $0, location: section.location("set")) }
         file = (secret ?? pem)?.file
         switch names.count {
@@ -266,23 +269,35 @@ extension GateConfiguration.Grants.Key {
 }
 
 extension GateConfiguration.Grants.Issuer {
-    fileprivate init(_ section: ConfigurationSection) {
+    /// What issuers may leave out of their grants.
+    enum OptionalClaim: String, CaseIterable {
+        case exp, iss, cdniuc
+    }
+
+    fileprivate init(_ section: ConfigurationSection, keySets: KeySetRules) {
         name = section.requiredString("issuer")
         format = section.choice("format", default: AcceptedFormat.cat)
         keys = section.strings("keys") ?? []
-        keySet = section.optionalPath("keySet").map { Located(value: $0, location: section.location("keySet")) }
-        remote = GateConfiguration.Grants.RemoteKeySet.read(section)
+        switch GateConfiguration.Grants.KeySetSource.read(section, rules: keySets) {
+        case .file(let file): keySet = file
+        case .remote(let set): remote = set
+        case nil: break
+        }
+        let missing = Set(section.choices("optionalClaims", of: OptionalClaim.self) ?? [])
+        for (old, claim) in [("requireExpiry", "exp"), ("requireIssuer", "iss"), ("requireContainer", "cdniuc")] {
+            section.rename(old, to: "optionalClaims: [\(claim)]")
+        }
         algorithms = Self.algorithms(in: section, for: format)
-        signed = GateConfiguration.Grants.SignedIssuer(section, format: format)
+        signed = GateConfiguration.Grants.SignedIssuer(section, format: format, missing: missing)
         audience = section.strings("audience") ?? []
         location = section.location
         accepted = AcceptedIssuer(name)
         accepted.isOwn = section.bool("own", default: false)
-        accepted.requiresExpiration = section.bool("requireExpiry", default: true)
+        accepted.requiresExpiration = !missing.contains(.exp)
         let session = section.duration("maximumSession", in: .seconds(60) ... .seconds(30 * 86_400), default: .zero)
         if session > .zero { accepted.maximumSession = session }
         if keys.isEmpty, keySet == nil, remote == nil, !section.isFaulty {
-            section.note(at: "keys", message: "keys, keySet or jwks is missing: name the keys of the issuer")
+            section.note(at: "keys", message: "keys is missing, and source: name the keys of the issuer")
         }
     }
 
@@ -318,8 +333,8 @@ extension GrantProfile.Rules {
         audience = section.strings("audience") ?? []
         life = section.duration("life", in: .seconds(5) ... .seconds(86_400), default: life)
         session = section.duration("session", in: .seconds(5)...Revocation.longestSession, default: session)
-        renewal =
-            section.bool("renewable", default: true) ? section.section("renew", read: GrantProfile.Renewal.init) : nil
+        section.rename("renewable", to: "renew: { type: none }")
+        renewal = section.section("renew", read: GrantProfile.Renewal.read)
         methods = Self.methods(section) ?? methods
         scope = Self.scope(section)
         host = section.optionalString("host")
@@ -421,10 +436,23 @@ extension GrantProfile.Binding {
 }
 
 extension GrantProfile.Renewal {
-    fileprivate init(_ section: ConfigurationSection) {
-        self.init()
-        way = section.choice("type", default: way)
-        deadline = section.duration("deadline", in: .seconds(1) ... .seconds(86_400), default: deadline)
+    /// Reads `renew`; `nil` for grants that end with their life.
+    fileprivate static func read(_ section: ConfigurationSection) -> Self? {
+        var renewal = Self()
+        let none = "none"
+        let names = Way.allCases.map(\.rawValue) + [none]
+        let name = section.choice("type", among: names, default: renewal.way.rawValue)
+        renewal.deadline = section.duration(
+            "deadline",
+            in: .seconds(1) ... .seconds(86_400),
+            default: renewal.deadline
+        )
+        guard name != none else {
+            if section.has("deadline") { section.note(at: "deadline", message: "is for a type other than none") }
+            return nil
+        }
+        renewal.way = Way(rawValue: name) ?? renewal.way
+        return renewal
     }
 }
 

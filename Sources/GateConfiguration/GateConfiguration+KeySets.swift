@@ -3,8 +3,6 @@
 
 package import ConfigurationReading
 package import KeySources
-internal import Keys
-internal import Platform
 
 extension GateConfiguration.Grants {
     /// The key set of an issuer that is fetched.
@@ -19,63 +17,45 @@ extension GateConfiguration.Grants {
 }
 
 extension GateConfiguration.Grants.RemoteKeySet {
-    /// Reads `jwks` or `coseKeys` of an issuer, with `fetch`. Returns `nil` if the issuer has neither.
-    package static func read(_ section: ConfigurationSection) -> GateConfiguration.Grants.RemoteKeySet? {
-        let settings = section.section("fetch") { Fetch($0) }
-        let addresses = [("jwks", KeySetNotation.jwkSet), ("coseKeys", .coseKeySet)].compactMap { key, notation in
-            section.parsed(key, default: KeySetAddress?.none) { text in try KeySetAddress(text, notation: notation) }
+    /// Reads the URL of a key set.
+    ///
+    /// - Parameter rules: The rules of all key sets.
+    fileprivate init?(_ section: ConfigurationSection, rules: KeySetRules) {
+        let address = section.parsed("url", default: KeySetAddress?.none) { text in try KeySetAddress(text) }
+        networks = .usual
+        do throws(PermittedAddresses.NotANetwork) {
+            networks = try PermittedAddresses(section.strings("networks") ?? [])
+        } catch { section.note(at: "networks", message: "\(error)") }
+        authorities = section.optionalPath("authorities").map {
+            Located(value: $0, location: section.location("authorities"))
         }
-        if section.has("jwks"), section.has("coseKeys") {
-            section.note(at: "coseKeys", message: "a second key set beside jwks")
-        }
-        let key = section.has("jwks") ? "jwks" : "coseKeys"
-        if !section.has(key), section.has("fetch") { section.note(at: "fetch", message: "requires jwks or coseKeys") }
-        guard let address = addresses.first else { return nil }
-        return Self(
-            address: address,
-            rules: settings.rules,
-            networks: settings.networks,
-            authorities: settings.authorities,
-            location: section.location(key)
-        )
-    }
-
-    /// The section `fetch`.
-    private struct Fetch {
-        var rules = KeySetRules()
-        var networks: PermittedAddresses
-        var authorities: Located<String>?
-
-        init(_ section: ConfigurationSection) {
-            rules.maximumStale = section.duration(
-                "maximumStale",
-                in: .seconds(300) ... .seconds(30 * 86_400),
-                default: rules.maximumStale
-            )
-            rules.unknownKeyInterval = section.duration(
-                "unknownKeyInterval",
-                in: .seconds(10) ... .seconds(3600),
-                default: rules.unknownKeyInterval
-            )
-            networks = .usual
-            do throws(PermittedAddresses.NotANetwork) {
-                networks = try PermittedAddresses(section.strings("networks") ?? [])
-            } catch { section.note(at: "networks", message: "\(error)") }
-            authorities = section.optionalPath("authorities").map {
-                Located(value: $0, location: section.location("authorities"))
-            }
-        }
+        guard let address else { return nil }
+        self.address = address
+        self.rules = rules
+        location = section.location("url")
     }
 }
 
-extension GateConfiguration {
-    /// The folder for the last good copies of key sets: the configured one, or that of the store's file; `nil` if there is
-    /// neither.
-    package var keySetFolder: String? {
-        if let folder = grants?.keySetFolder { return folder }
-        guard case .sqlite(let file) = use.store, let slash = file.value.utf8.lastIndex(of: UInt8(ascii: "/")) else {
-            return nil
+extension GateConfiguration.Grants {
+    /// The key set of an issuer: a file, or one that is fetched.
+    enum KeySetSource {
+        case file(Located<String>)
+        case remote(RemoteKeySet)
+
+        /// Reads `source` of an issuer: the URL or the path, or a section with either. Returns `nil` if it has none.
+        static func read(_ section: ConfigurationSection, rules: KeySetRules) -> KeySetSource? {
+            for old in ["jwks", "coseKeys", "keySet"] { section.rename(old, to: "source") }
+            section.rename("fetch", to: "source: { url: …, networks: …, authorities: … }")
+            if let text = section.text(of: "source"), !text.contains("://") {
+                let path = section.optionalPath("source") ?? ""
+                return .file(Located(value: path, location: section.location("source")))
+            }
+            return section.optionalSection("source", orTextOf: "url") { section in
+                if !section.has("url") {
+                    section.note(at: "url", message: "url is missing, such as https://keys.example/jwks.json")
+                }
+                return RemoteKeySet(section, rules: rules).map { .remote($0) }
+            } ?? nil
         }
-        return String(file.value[..<slash])
     }
 }

@@ -45,61 +45,59 @@ extension ListenerAddress {
 }
 
 extension GateConfiguration.Listener {
-    package init(_ section: ConfigurationSection, default fallback: ListenerAddress) {
+    package init(
+        _ section: ConfigurationSection,
+        default fallback: ListenerAddress,
+        limits: HTTPLimits = HTTPLimits()
+    ) {
         let address = section.parsed("listen", default: fallback) { try ListenerAddress($0) }
-        self.init(section, at: address)
+        self.init(section, at: address, limits: limits)
     }
 
     /// Reads listeners whose section may name several addresses; at least one, even if the section is faulty.
-    package static func list(_ section: ConfigurationSection, default fallback: ListenerAddress) -> [Self] {
-        var addresses: [ListenerAddress] = []
-        if section.has("listen") {
-            addresses = self.addresses(in: section, key: "listen")
-        } else {
-            addresses.append(section.parsed("listen", default: fallback) { try ListenerAddress($0) })
-        }
-        let first = Self(section, at: addresses.first ?? fallback)
-        return [first]
-            + addresses.dropFirst().map { address in
-                var listener = first
-                listener.address = address.resolved(in: section)
-                return listener
-            }
+    package static func list(
+        _ section: ConfigurationSection,
+        default fallback: ListenerAddress,
+        limits: HTTPLimits
+    ) -> [Self] {
+        list(section, default: (0, fallback), limits: limits) { (text) throws(ParseFault) in
+            (0, try ListenerAddress(text))
+        }.map(\.listener)
     }
 
-    /// Reads further listeners, with the settings of another one; none if the section does not name `key`.
-    package static func list(in section: ConfigurationSection, key: String, like other: Self) -> [Self] {
-        guard section.has(key) else {
-            _ = section.strings(key)
-            return []
-        }
-        return addresses(in: section, key: key).map { address in
-            var listener = other
-            listener.address = address.resolved(in: section)
-            listener.location = section.location(key)
-            return listener
-        }
-    }
-
-    /// Reads the addresses of a key: one, or a list.
-    private static func addresses(in section: ConfigurationSection, key: String) -> [ListenerAddress] {
-        var addresses: [ListenerAddress] = []
-        for text in section.strings(key) ?? [] {
-            do throws(ParseFault) { addresses.append(try ListenerAddress(text)) } catch {
-                section.note(at: key, message: error.description)
+    /// Reads listeners of several kinds, whose addresses are in one list; at least one, even if the section is faulty.
+    ///
+    /// - Parameter parse: Returns the kind and the address that a text of the list names.
+    static func list<Kind>(
+        _ section: ConfigurationSection,
+        default fallback: (kind: Kind, address: ListenerAddress),
+        limits: HTTPLimits,
+        parse: (String) throws(ParseFault) -> (kind: Kind, address: ListenerAddress)
+    ) -> [(kind: Kind, listener: Self)] {
+        var named: [(kind: Kind, address: ListenerAddress)] = []
+        for text in section.strings("listen") ?? [fallback.address.description] {
+            do throws(ParseFault) { named.append(section.has("listen") ? try parse(text) : fallback) } catch {
+                section.note(at: "listen", message: error.description)
             }
         }
-        if addresses.isEmpty, !section.isFaulty { section.note(at: key, message: "must have at least one address") }
-        if addresses.count > maximumAddresses {
-            section.note(at: key, message: "must have at most \(maximumAddresses) addresses")
+        if named.isEmpty, !section.isFaulty { section.note(at: "listen", message: "must have at least one address") }
+        if named.count > maximumAddresses {
+            section.note(at: "listen", message: "must have at most \(maximumAddresses) addresses")
         }
-        return addresses
+        let first = named.first ?? fallback
+        let listener = Self(section, at: first.address, limits: limits)
+        return [(first.kind, listener)]
+            + named.dropFirst().map { kind, address in
+                var other = listener
+                other.address = address.resolved(in: section)
+                return (kind, other)
+            }
     }
 
     /// The most addresses of a section.
     private static let maximumAddresses = 16
 
-    private init(_ section: ConfigurationSection, at address: ListenerAddress) {
+    private init(_ section: ConfigurationSection, at address: ListenerAddress, limits: HTTPLimits) {
         location = section.location("listen")
         self.address = address.resolved(in: section)
         socketMode = section.optionalString("socketMode").map { text in
@@ -113,7 +111,8 @@ extension GateConfiguration.Listener {
             Located(value: $0, location: section.location("socketGroup"))
         }
         tls = section.optionalSection("tls", read: TLS.init)
-        limits = section.section("limits", read: HTTPLimits.init)
+        section.rename("limits", to: "advanced: { limits: … }, for all listeners")
+        self.limits = limits
     }
 }
 
@@ -121,36 +120,10 @@ extension GateConfiguration.Listener.TLS {
     fileprivate init(_ section: ConfigurationSection) {
         certificate = Located(value: section.requiredPath("certificate"), location: section.location("certificate"))
         key = Located(value: section.requiredPath("key"), location: section.location("key"))
-        clientAuthorities = section.optionalPath("clientAuthorities").map {
-            Located(value: $0, location: section.location("clientAuthorities"))
+        section.rename("clientAuthorities", to: "authorities")
+        clientAuthorities = section.optionalPath("authorities").map {
+            Located(value: $0, location: section.location("authorities"))
         }
-    }
-}
-
-extension HTTPLimits {
-    fileprivate init(_ section: ConfigurationSection) {
-        let connections = section.integer("connections", in: 1...1_000_000, default: 4096)
-        self.init(
-            connections: connections,
-            // Half, rounded up: one peer at its quota leaves half for all others, and two such peers get half each.
-            connectionsPerPeer: section.integer(
-                "connectionsPerPeer",
-                in: 1...1_000_000,
-                default: max(1, (connections + 1) / 2)
-            ),
-            headerBytes: section.integer("headerBytes", in: 1024...1_048_576, default: 32 * 1024),
-            bodyBytes: section.integer("bodyBytes", in: 1024...67_108_864, default: 2 * 1024 * 1024),
-            requestTimeout: section.duration(
-                "requestTimeout",
-                in: .milliseconds(100) ... .seconds(600),
-                default: .seconds(10)
-            ),
-            idleTimeout: section.duration(
-                "idleTimeout",
-                in: .milliseconds(100) ... .seconds(3600),
-                default: .seconds(60)
-            )
-        )
     }
 }
 

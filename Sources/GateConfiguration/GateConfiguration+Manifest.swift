@@ -39,11 +39,8 @@ extension GateConfiguration {
         package var paths: PlaybackGate.Catalogue
         /// The time by which a viewer may exceed the duration of a finished playlist.
         package var margin: Duration
-        /// The most fetches at a time.
-        package var fetches: Int
-        /// The largest manifest, in bytes, as the origin delivers it and as it is rewritten.
-        package var manifestBytes: Int
-        package var timeouts: Timeouts
+        /// The limits of fetches.
+        package var limits: ManifestLimits
         /// The rules for scripts of other sites; `nil` if none may read manifests.
         package var crossOrigin: CrossOriginRules?
 
@@ -63,15 +60,6 @@ extension GateConfiguration {
             }
         }
 
-        /// The time limits of a fetch.
-        package struct Timeouts: Hashable, Sendable {
-            /// The time for a connection to the origin.
-            package var connect: Duration
-            /// The time from the request to the head of the response, in which an origin may hold a blocking reload.
-            package var response: Duration
-            /// The time from the head of the response to its last byte.
-            package var body: Duration
-        }
     }
 }
 
@@ -80,16 +68,12 @@ extension GateConfiguration.Manifest {
         _ section: ConfigurationSection,
         tokensOfEntries: [PlaybackGate.Catalogue.Entry: [TokenSource]],
         profiles: [GrantProfile],
-        edge: TokenSources?
+        edge: TokenSources?,
+        advanced: GateConfiguration.Advanced
     ) {
-        listeners = GateConfiguration.Listener.list(section, default: .tcp(host: "127.0.0.1", port: 8082))
-        peers = TrustedPeers(section)
-        if !peers.certificates.isEmpty, listeners.first?.tls?.clientAuthorities == nil {
-            section.note(
-                at: "clientCertificates",
-                message: "requires tls.clientAuthorities to request client certificates"
-            )
-        }
+        let fallback = ListenerAddress.tcp(host: "127.0.0.1", port: 8082)
+        listeners = GateConfiguration.Listener.list(section, default: fallback, limits: advanced.limits)
+        peers = TrustedPeers(section, tls: listeners.first?.tls)
         forwardedFor = ForwardedFor(section)
         if !section.has("origin") {
             section.note(at: "origin", message: "origin is missing, such as https://origin.example")
@@ -98,7 +82,7 @@ extension GateConfiguration.Manifest {
         redirectHosts = section.authorities("allowRedirectsTo")
         publicPath = section.publicPath("publicPath")
         mode = Mode(section.choice("mode", default: .segment), parameter: section.parameter("parameter"))
-        options = section.manifestOptions
+        options = section.manifestOptions("rewrite")
         hosts = section.hostNames("hosts")
         profile = section.optionalString("profile")
         sources = TokenSources(
@@ -112,9 +96,10 @@ extension GateConfiguration.Manifest {
         suffixes = section.suffixes("suffixes")
         paths = section.patterns("paths")
         margin = section.duration("vodMargin", in: .zero ... .seconds(86_400), default: .seconds(3600))
-        fetches = section.integer("fetches", in: 1...65_536, default: 128)
-        manifestBytes = section.integer("manifestBytes", in: 1024...67_108_864, default: 8 << 20)
-        timeouts = section.section("timeouts", read: Timeouts.init)
+        limits = advanced.manifests
+        section.rename("fetches", to: "advanced: { manifests: { fetches: … } }")
+        section.rename("manifestBytes", to: "advanced: { manifests: { bytes: … } }")
+        section.rename("timeouts", to: "advanced: { manifests: { connect: …, response: …, body: … } }")
         crossOrigin = section.optionalSection("cors", read: CrossOriginRules.init)
         noteConflicts(in: section, profiles: profiles)
     }
@@ -152,15 +137,6 @@ extension GateConfiguration.Manifest.Mode {
         case .segment: .segment(IssuedGrant.segmentPrefix)
         case .query(let name): .query(name)
         }
-    }
-}
-
-extension GateConfiguration.Manifest.Timeouts {
-    fileprivate init(_ section: ConfigurationSection) {
-        let most = Duration.seconds(600)
-        connect = section.duration("connect", in: .milliseconds(10)...most, default: .seconds(2))
-        response = section.duration("response", in: .milliseconds(10)...most, default: .seconds(30))
-        body = section.duration("body", in: .milliseconds(10)...most, default: .seconds(10))
     }
 }
 
@@ -207,12 +183,19 @@ extension ConfigurationSection {
     }
 }
 
+/// A change to manifests besides the grants in their references.
+private enum ManifestOption: String, CaseIterable {
+    case keysWithoutGrant, defineGrant
+}
+
 extension ConfigurationSection {
     /// Reads the changes to manifests besides the grants in their references.
-    fileprivate var manifestOptions: ManifestRules.Options {
+    fileprivate func manifestOptions(_ key: String) -> ManifestRules.Options {
+        for old in ManifestOption.allCases.map(\.rawValue) { rename(old, to: "\(key): [\(old)]") }
+        let named = choices(key, of: ManifestOption.self) ?? []
         var options: ManifestRules.Options = []
-        if bool("keysWithoutGrant", default: false) { options.insert(.sparingKeys) }
-        if bool("defineGrant", default: false) { options.insert(.definingGrant) }
+        if named.contains(.keysWithoutGrant) { options.insert(.sparingKeys) }
+        if named.contains(.defineGrant) { options.insert(.definingGrant) }
         return options
     }
 

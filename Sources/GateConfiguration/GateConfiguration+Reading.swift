@@ -2,7 +2,7 @@
 // Copyright the Playgate authors.
 
 package import ConfigurationReading
-internal import HTTPServer
+package import HTTPServer
 internal import Platform
 internal import PlaybackGate
 
@@ -24,10 +24,14 @@ extension GateConfiguration {
 
     /// Parses the text of a configuration file.
     package init(_ text: String, file: ConfigurationFile) throws(ConfigurationError) {
-        self.text = text
         let problems = ProblemList()
-        let root = try ConfigurationSection(text, file: file, problems: problems)
-        self.file = file
+        try self.init(ConfigurationSection(text, file: file, problems: problems), text: text, problems: problems)
+    }
+
+    /// Reads the root of a configuration file.
+    init(_ root: ConfigurationSection, text: String, problems: ProblemList) throws(ConfigurationError) {
+        self.text = text
+        file = root.file
         // A requestor of the wrong type is reported once, not again for every entry.
         let requestor = root.optionalString("requestor") ?? (root.has("requestor") ? "?" : nil)
         if requestor == "" { root.note(at: "requestor", message: "must not be empty") }
@@ -39,8 +43,12 @@ extension GateConfiguration {
         self.isShadow = isShadow
         let state = StateFolder(root, store: use.store)
         self.state = state
+        let advanced = root.section("advanced", read: Advanced.init)
+        self.advanced = advanced
+        root.rename("shutdown", to: "advanced: { shutdownGrace: … }")
+        root.rename("reload", to: "watch: files, configuration or \"false\"; advanced: { watchInterval: … }")
         var grants = root.optionalSection("grants") {
-            Grants(root: root, section: $0, state: state, problems: problems)
+            Grants(root: root, section: $0, state: state, keySets: advanced.keySets, problems: problems)
         }
         if grants == nil, root.has("keys") { _ = root.named("keys", read: Grants.Key.init) }
         if root.hasElement(of: "streams", without: "grant") {
@@ -60,19 +68,21 @@ extension GateConfiguration {
         self.catalogue = catalogue
         // The cache is on by default only if an entry lets a token be presented repeatedly.
         let isRepeated = catalogue.entries.contains { $0.value.use == .withinTTL }
-        verification = root.section("verification") { Verification($0, cacheCapacity: isRepeated ? 16_384 : 0) }
+        verification = root.section("verification", read: Verification.init)
+        cacheCapacity = (tokens: isRepeated ? advanced.cache : 0, grants: advanced.cache)
         policies = root.list("policies", read: PlaybackPolicy.init)
-        api = root.section("api", read: API.init)
-        edge = root.optionalSection("edge") { Edge($0, tokensOfEntries: catalogue.tokens, profiles: profiles) }
+        api = root.section("api") { API($0, limits: advanced.limits) }
+        edge = root.optionalSection("edge") {
+            Edge($0, tokensOfEntries: catalogue.tokens, profiles: profiles, limits: advanced.limits)
+        }
         let edgeSources = edge?.sources
         manifest = root.optionalSection("manifest") {
-            Manifest($0, tokensOfEntries: catalogue.tokens, profiles: profiles, edge: edgeSources)
+            Manifest($0, tokensOfEntries: catalogue.tokens, profiles: profiles, edge: edgeSources, advanced: advanced)
         }
-        (admin, adminHosts, adminCallers) = root.section("admin", read: Self.admin)
+        (admin, adminHosts, adminCallers) = root.section("admin") { Self.admin($0, limits: advanced.limits) }
         log = root.section("log", read: Log.init)
         traces = root.optionalSection("traces", read: Traces.init)
-        shutdownGrace = root.section("shutdown", read: Self.shutdownGrace)
-        watch = root.section("reload", read: FileWatching.init)
+        watch = root.choice("watch", default: WatchedFiles.files)
         root.finish()
         effective = root.effective
         noteConflicts(root)
@@ -83,15 +93,12 @@ extension GateConfiguration {
 
     /// Reads the section `admin`: the listener, its names, and its callers.
     package static func admin(
-        _ section: ConfigurationSection
+        _ section: ConfigurationSection,
+        limits: HTTPLimits = HTTPLimits()
     ) -> (listener: Listener, hosts: [String], callers: [Caller]) {
-        let listener = Listener(section, default: .tcp(host: "127.0.0.1", port: 9090))
+        let listener = Listener(section, default: .tcp(host: "127.0.0.1", port: 9090), limits: limits)
         let callers = Caller.list(in: section, of: listener, scopes: Scope.ofAdmin)
         return (listener, section.hostNames("hosts").map { String($0.text) }, callers)
-    }
-
-    private static func shutdownGrace(_ section: ConfigurationSection) -> Duration {
-        section.duration("grace", in: .milliseconds(100) ... .seconds(600), default: .seconds(10))
     }
 
     /// Notes sections that contradict each other.
@@ -103,12 +110,9 @@ extension GateConfiguration {
         for (name, address) in others.filter({ $0.0 != "admin" }) where address.collides(with: admin.address) {
             root.note(at: "admin", message: "has the same address as \(name): \(address)")
         }
-        noteAddresses(of: "edge", listeners: edge?.listeners ?? [], others: others, in: root)
-        var edges = (edge?.listeners ?? []).map { ("edge.listen", $0.address) }
-        noteAddresses(of: "edge", listeners: edge?.offloads ?? [], others: others + edges, in: root)
-        edges += (edge?.offloads ?? []).map { ("edge.spoe", $0.address) }
-        noteAddresses(of: "edge", listeners: edge?.grpc ?? [], others: others + edges, in: root)
-        edges += (edge?.grpc ?? []).map { ("edge.grpc", $0.address) }
+        let listeners = edge.map { $0.listeners + $0.offloads + $0.grpc } ?? []
+        noteAddresses(of: "edge", listeners: listeners, others: others, in: root)
+        let edges = listeners.map { ("edge", $0.address) }
         noteAddresses(of: "manifest", listeners: manifest?.listeners ?? [], others: others + edges, in: root)
         if catalogue.entries.isEmpty, catalogue.feeds.isEmpty, !root.isFileFaulty {
             let example = "streams: [{ folder: /live/tnt/, resource: TNT }]"
@@ -155,13 +159,6 @@ extension GateConfiguration.Log {
         level = section.choice("level", default: LogLevel.info)
         checks = section.choice("checks", default: CheckLog.decisive)
         salt = section.secret("salt")
-    }
-}
-
-extension GateConfiguration.FileWatching {
-    fileprivate init(_ section: ConfigurationSection) {
-        interval = section.duration("interval", in: .milliseconds(100) ... .seconds(3600), default: .seconds(2))
-        subject = section.choice("watch", default: Subject.files)
     }
 }
 
@@ -253,8 +250,8 @@ extension GateConfiguration {
     private var openMemory: String? {
         guard api.callers == nil, case .memory = use.store else { return nil }
         return
-            "api.anonymous with replayStore.store memory: every process of this machine can consume tokens and fill the store, and a "
-            + "restart forgets what was consumed; in production, set api.keys (playgate keys api NAME) and replayStore.store"
+            "api.anonymous with a replayStore in memory: every process of this machine can consume tokens and fill the store, and a "
+            + "restart forgets what was consumed; in production, set api.keys (playgate keys api NAME) and replayStore.sqlite or replayStore.redis"
     }
 
     /// Sockets for edges that only the gate's user can open: a connection needs the right to write.

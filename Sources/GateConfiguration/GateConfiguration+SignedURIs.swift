@@ -25,9 +25,11 @@ extension GateConfiguration.Grants {
         init() {}
 
         /// Reads the rules, and notes them if grants of the format cannot have them.
-        init(_ section: ConfigurationSection, format: AcceptedFormat) {
-            requiresName = section.bool("requireIssuer", default: true)
-            requiresContainer = section.bool("requireContainer", default: true)
+        ///
+        /// - Parameter missing: The claims that grants may lack.
+        init(_ section: ConfigurationSection, format: AcceptedFormat, missing: Set<Issuer.OptionalClaim>) {
+            requiresName = !missing.contains(.iss)
+            requiresContainer = !missing.contains(.cdniuc)
             match = section.choice("match", default: match)
             let parsed = section.parsed("jwtHeader", default: nil) { text in
                 do throws(JOSERefusal) { return JWSHeader?.some(try JWSHeader(text)) } catch {
@@ -37,8 +39,11 @@ extension GateConfiguration.Grants {
             header = parsed.map { Located(value: $0, location: section.location("jwtHeader")) }
             decryptionKeys = section.strings("decrypt") ?? []
             guard format != .uriSigning else { return }
-            for key in ["requireIssuer", "requireContainer", "match", "jwtHeader", "decrypt"] where section.has(key) {
+            for key in ["match", "jwtHeader", "decrypt"] where section.has(key) {
                 section.note(at: key, message: "is for the format uri-signing")
+            }
+            if !requiresName || !requiresContainer {
+                section.note(at: "optionalClaims", message: "iss and cdniuc are for the format uri-signing")
             }
         }
     }
@@ -170,7 +175,7 @@ extension ConfigurationSection {
         if let way = rules.renewal?.way, way != .cookie, way != .query {
             note(
                 at: "renew",
-                message: "type: signed URIs are renewed by cookie or query; renewable: false turns it off"
+                message: "type: signed URIs are renewed by cookie or query; none turns it off"
             )
         }
     }

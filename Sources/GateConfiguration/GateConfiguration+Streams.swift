@@ -167,6 +167,5 @@ extension GateConfiguration.Grants {
     fileprivate init(subjectKey: Located<[UInt8]>) {
         self.subjectKey = subjectKey
         (keys, profiles, issuers, vendors) = ([], [], [], [:])
-        cacheCapacity = Self.usualCacheCapacity
     }
 }

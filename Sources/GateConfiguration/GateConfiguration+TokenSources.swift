@@ -83,16 +83,8 @@ extension TokenSource {
     /// Reads `query: NAME`, `cookie: NAME`, `header: NAME` (and `scheme`), `segment: PREFIX` or `package: NAME`; `nil`
     /// for another form.
     package static func read(_ section: ConfigurationSection) -> TokenSource? {
-        if section.has("package") {
-            let name = section.string("package", default: PackageAttribute.standardName)
-            if let attribute = PackageAttribute(name) { return .package(attribute) }
-            section.note(
-                at: "package",
-                message: "must have 1 to 64 letters, digits, - and _, such as URISigningPackage"
-            )
-            return nil
-        }
-        let names = ["query", "cookie", "header", "segment"].filter { section.has($0) }
+        let names = ["query", "cookie", "header", "segment", "package"].filter { section.has($0) }
+        let package = section.optionalString("package")
         let (query, cookie) = (section.optionalString("query"), section.optionalString("cookie"))
         let (header, segment) = (section.optionalString("header"), section.optionalString("segment"))
         let scheme = section.optionalString("scheme")
@@ -103,6 +95,15 @@ extension TokenSource {
             )
             return nil
         }
+        if scheme != nil, header == nil { section.note(at: "scheme", message: "requires header") }
+        if key == "package" {
+            if let attribute = package.flatMap(PackageAttribute.init) { return .package(attribute) }
+            section.note(
+                at: "package",
+                message: "must have 1 to 64 letters, digits, - and _, such as URISigningPackage"
+            )
+            return nil
+        }
         let name = query ?? cookie ?? header ?? segment ?? ""
         let isToken = name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"(),/;<>?@[\\]{}%&#".utf8.contains($0) }
         let isPlain = !name.utf8.contains { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") }
@@ -110,7 +111,6 @@ extension TokenSource {
             section.note(at: key, message: "must be a name of letters, digits, - and _")
             return nil
         }
-        if scheme != nil, header == nil { section.note(at: "scheme", message: "requires header") }
         if segment?.utf8.first == UInt8(ascii: ".") {
             section.note(at: "segment", message: "must not begin with a dot")
         }

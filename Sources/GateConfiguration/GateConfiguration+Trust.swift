@@ -67,7 +67,7 @@ extension Timestamp {
 }
 
 extension GateConfiguration.Verification {
-    package init(_ section: ConfigurationSection, cacheCapacity fallback: Int) {
+    package init(_ section: ConfigurationSection) {
         earlyLeeway = section.duration("earlyLeeway", in: .zero ... .seconds(120), default: .seconds(60))
         lateLeeway = section.duration("lateLeeway", in: .zero ... .seconds(120), default: .zero)
         maximumTimeToLive = section.duration(
@@ -75,20 +75,26 @@ extension GateConfiguration.Verification {
             in: .milliseconds(1) ... .seconds(86_400),
             default: .seconds(900)
         )
-        matchOptions = section.section("match", read: MediaResource.MatchOptions.init)
-        cacheCapacity = section.integer("cache", in: 0...1_000_000, default: fallback)
+        section.rename("cache", to: "advanced: { cache: … }")
+        matchOptions = MediaResource.MatchOptions(section)
     }
 }
 
 extension MediaResource.MatchOptions {
+    private enum Name: String, CaseIterable {
+        case channelCoversAssets, ignoreRating, schemeAliases, ignoreCase, collapseWhitespace, strictNamespace
+    }
+
+    /// Reads `match`: the names of the permitted differences.
     fileprivate init(_ section: ConfigurationSection) {
         self.init()
-        channelCoversAssets = section.bool("channelCoversAssets", default: false)
-        ignoreRating = section.bool("ignoreRating", default: false)
-        schemeAliases = section.bool("schemeAliases", default: false)
-        ignoreCase = section.bool("ignoreCase", default: false)
-        collapseWhitespace = section.bool("collapseWhitespace", default: false)
-        videoNamespaceAlias = section.bool("videoNamespaceAlias", default: true)
+        let names = section.choices("match", of: Name.self) ?? []
+        channelCoversAssets = names.contains(.channelCoversAssets)
+        ignoreRating = names.contains(.ignoreRating)
+        schemeAliases = names.contains(.schemeAliases)
+        ignoreCase = names.contains(.ignoreCase)
+        collapseWhitespace = names.contains(.collapseWhitespace)
+        videoNamespaceAlias = !names.contains(.strictNamespace)
     }
 }
 

@@ -19,6 +19,9 @@ package struct GateConfiguration: Sendable {
     package let file: ConfigurationFile
     package var trust: Trust
     package var verification: Verification
+    /// The number of authenticated tokens, and of grants, that are cached; 0 for none. Tokens are cached only if an entry lets
+    /// them be presented again.
+    package var cacheCapacity: (tokens: Int, grants: Int)
     package var catalogue: Catalogue
     package var policies: [PlaybackPolicy]
     package var use: Use
@@ -40,8 +43,9 @@ package struct GateConfiguration: Sendable {
     package var log: Log
     /// The settings of the spans that are sent to a collector; `nil` if none are sent.
     package var traces: Traces?
-    package var shutdownGrace: Duration
-    package var watch: FileWatching
+    /// The files whose changes are noticed.
+    package var watch: WatchedFiles
+    package var advanced: Advanced
     /// The effective configuration, with defaults and without secrets.
     package var effective: JSON
 
@@ -49,19 +53,13 @@ package struct GateConfiguration: Sendable {
     package let text: String
 
     /// The files whose changes are noticed.
-    package struct FileWatching: Hashable, Sendable {
-        /// The interval at which they are checked.
-        package var interval: Duration
-        package var subject: Subject
-
-        package enum Subject: String, CaseIterable {
-            /// The files that the configuration names: keys, certificates and feeds.
-            case files
-            /// The configuration too. If a writer pauses for seconds, a reload may open media that the rest of the file
-            /// protects.
-            case configuration
-            case nothing = "false"
-        }
+    package enum WatchedFiles: String, CaseIterable, Sendable {
+        /// The files that the configuration names: keys, certificates and feeds.
+        case files
+        /// The configuration too. If a writer pauses for seconds, a reload may open media that the rest of the file
+        /// protects.
+        case configuration
+        case nothing = "false"
     }
 
     package struct Trust: Hashable, Sendable {
@@ -83,8 +81,6 @@ package struct GateConfiguration: Sendable {
         package var lateLeeway: Duration
         package var maximumTimeToLive: Duration
         package var matchOptions: MediaResource.MatchOptions
-        /// The number of authenticated tokens that the cache holds; 0 for no cache.
-        package var cacheCapacity: Int
     }
 
     package struct Catalogue: Sendable {
@@ -141,14 +137,8 @@ package struct GateConfiguration: Sendable {
         package var callers: [Caller]?
         /// The host names of a listener for every caller, besides addresses and localhost.
         package var hosts: [String]
-        /// The most requests in flight, of API and edges together; a batch counts once for each playback.
-        package var concurrency: Int
         /// The paths of the hosted service, `/tvs/v1`; `nil` if they are off.
         package var hosted: Hosted?
-        /// The time for which edges may use a policy without having it confirmed.
-        package var bundleMaxAge: Duration
-        /// The prefix of the links to explanations of codes.
-        package var helpURL: String
     }
 
     /// The settings for the checks of edges.

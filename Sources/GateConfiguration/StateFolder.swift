@@ -14,6 +14,8 @@ internal import Synchronization
 package final class StateFolder: Sendable {
     /// The path.
     package let path: String
+    /// True if the file says where it is: by its own key, or by that of the store's file.
+    package let isNamed: Bool
     private let made = Mutex<[NewKey]>([])
 
     /// A key that was made because its file is absent.
@@ -26,7 +28,10 @@ package final class StateFolder: Sendable {
     }
 
     /// Creates a folder.
-    package init(_ path: String) { self.path = path }
+    package init(_ path: String, isNamed: Bool = true) {
+        self.path = path
+        self.isNamed = isNamed
+    }
 
     /// The keys whose files are absent.
     package var newKeys: [NewKey] { made.withLock { $0 } }
@@ -91,12 +96,14 @@ package final class StateFolder: Sendable {
 extension StateFolder {
     /// Reads `stateFolder`. Without it: the folder of the store's file, else `state` beside the configuration file.
     convenience init(_ root: ConfigurationSection, store: GateConfiguration.Use.Store) {
-        var usual = root.file.resolve("state")
-        if case .sqlite(let file) = store {
+        if let named = root.optionalPath("stateFolder") {
+            self.init(named)
+        } else if case .sqlite(let file) = store {
             let folder = file.value.lastIndex(of: "/").map { String(file.value[..<$0]) } ?? "."
-            usual = folder.isEmpty ? "/" : folder
+            self.init(folder.isEmpty ? "/" : folder)
+        } else {
+            self.init(root.file.resolve("state"), isNamed: false)
         }
-        self.init(root.optionalPath("stateFolder") ?? usual)
     }
 }
 

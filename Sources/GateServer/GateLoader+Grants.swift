@@ -133,7 +133,11 @@ extension GateLoader {
                 signed.append(grants.signer(of: issuer, keys: found, problems: problems))
             }
             if accepted.isOwn { own += found.filter { $0.name != nil }.map(\.key) }
-            if let remote = remote(of: issuer, folder: configuration.keySetFolder, problems: problems) {
+            if let remote = remote(
+                of: issuer,
+                folder: configuration.state.isNamed ? configuration.state.path : nil,
+                problems: problems
+            ) {
                 remotes.append(remote)
             }
             if let warning = issuer.remote?.warning { warnings.append(warning) }
@@ -148,7 +152,7 @@ extension GateLoader {
             signers: issuing.signers,
             formats: issuing.formats,
             subjectKey: subjectKey,
-            cacheCapacity: grants.cacheCapacity,
+            cacheCapacity: configuration.cacheCapacity.grants,
             profiles: grants.profiles.map(\.value),
             remotes: remotes,
             published: PublishedKeys(own)

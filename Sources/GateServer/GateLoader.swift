@@ -54,7 +54,7 @@ package struct GateLoader: Sendable {
         self.trust = trust
         self.catalogue = catalogue
         self.warnings = warnings
-        let capacity = configuration.verification.cacheCapacity
+        let capacity = configuration.cacheCapacity.tokens
         verifier = Verifier(
             trust: trust,
             policy: policy,

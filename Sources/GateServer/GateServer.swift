@@ -50,6 +50,11 @@ public struct GateServer: Sendable {
         }
     }
 
+    /// The JSON Schema of a configuration file, in one line: each key as the reader knows it.
+    ///
+    /// - Throws: `ConfigurationError` if the descriptions of keys cannot be read.
+    public static func configurationSchema() throws(ConfigurationError) -> String { try SettingsSchema().line }
+
     /// The summary of the configuration, for people.
     public var summary: Summary {
         Summary(
@@ -189,13 +194,13 @@ public struct GateServer: Sendable {
                 parts.revocationCache.map { ListenerAfterRefresh(revocationCache: $0, listener: listener) } ?? listener
             )
         }
-        services.append(ShutdownDeadline(limit: configuration.shutdownGrace, logger: logger))
+        services.append(ShutdownDeadline(limit: configuration.advanced.shutdownGrace, logger: logger))
         var group = ServiceGroupConfiguration(
             services: services,
             gracefulShutdownSignals: environment.signals,
             logger: logger.quieter
         )
-        group.maximumGracefulShutdownDuration = configuration.shutdownGrace * 0.8
+        group.maximumGracefulShutdownDuration = configuration.advanced.shutdownGrace * 0.8
         try await ServiceGroup(configuration: group).run()
     }
 

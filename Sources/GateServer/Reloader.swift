@@ -91,10 +91,10 @@ final class Reloader: Service {
     }
 
     private func watch() async {
-        let watching = live.current.configuration.watch
-        guard watching.subject != .nothing else { return }
-        let interval = watching.interval
-        let isWhole = watching.subject == .configuration
+        let configuration = live.current.configuration
+        guard configuration.watch != .nothing else { return }
+        let interval = configuration.advanced.watchInterval
+        let isWhole = configuration.watch == .configuration
         await cancelWhenGracefulShutdown {
             var watch = FileWatch<FileStamps>()
             while (try? await Task.sleep(for: interval)) != nil {
@@ -230,20 +230,24 @@ extension GateConfiguration {
     /// The settings that need a restart, as text. The rules of `replayStore` and the callers of the API change with a reload.
     private var fixed: [String: String] {
         [
-            "replayStore.store": use.store.text, "api.listen": api.listener.text,
-            "api.concurrency": "\(api.concurrency)",
-            "api.helpURL": api.helpURL, "admin": admin.text,
-            "edge.listen": edge?.listeners.map(\.text).joined(separator: " ") ?? "none",
-            "edge.spoe": edge?.offloads.map(\.text).joined(separator: " ") ?? "",
-            "edge.grpc": edge?.grpc.map(\.text).joined(separator: " ") ?? "",
+            "replayStore": use.store.text, "api.listen": api.listener.text,
+            "admin": admin.text,
+            "edge.listen": edge.map { "\($0.listeners.map(\.text)) \($0.offloads.map(\.text)) \($0.grpc.map(\.text))" }
+                ?? "none",
             "manifest.listen": manifest?.listeners.map(\.text).joined(separator: " ") ?? "none",
-            "manifest.fetches, manifestBytes or timeouts.connect":
-                manifest.map { "\($0.fetches) \($0.manifestBytes) \($0.timeouts.connect)" } ?? "",
             "log": "\(log.format) \(log.level) \(log.checks) \(log.salt?.text ?? "")",
             "traces": traces?.text ?? "",
-            "shutdown.grace": shutdownGrace.text, "reload": "\(watch.subject.rawValue) \(watch.interval.text)",
+            "watch": watch.rawValue, "advanced": advanced.fixed,
             "grants.subjectKey": grants.map { SHA256.digest($0.subjectKey.value).hexadecimal } ?? "",
         ]
+    }
+}
+
+extension GateConfiguration.Advanced {
+    /// The settings that need a restart. Those of key sets, of policies and of caches do not.
+    fileprivate var fixed: String {
+        let manifests = "\(manifests.fetches) \(manifests.bytes) \(manifests.connect)"
+        return "\(limits) \(concurrency) \(helpURL) \(manifests) \(shutdownGrace) \(watchInterval)"
     }
 }
 

@@ -76,7 +76,7 @@ struct ServiceParts {
             greatestAge: environment.greatestRevocationAge
         )
         (revocationCache, metrics) = (grants?.revocationCache, DecisionMetrics(factory: registry, store: store.name))
-        (inFlight, reporter) = (ConcurrencyLimit(configuration.api.concurrency), PeerReporter(logger: logger))
+        (inFlight, reporter) = (ConcurrencyLimit(configuration.advanced.concurrency), PeerReporter(logger: logger))
         origin = configuration.manifest.map { OriginClient($0, loops: loops) }
         window = DecisionWindow(isStarted: !configuration.adminCallers.isEmpty)
         let tracers: [DecisionTracer]
@@ -180,6 +180,7 @@ struct ServiceParts {
         )
         let apiResponder = APIResponder(
             configuration.api,
+            helpURL: configuration.advanced.helpURL,
             live: live,
             metrics: metrics,
             inFlight: inFlight,
@@ -290,9 +291,9 @@ struct ServiceParts {
             inFlight: inFlight,
             counters: ManifestCounters(factory: registry),
             origin: origin,
-            fetches: ConcurrencyLimit(settings.fetches),
+            fetches: ConcurrencyLimit(settings.limits.fetches),
             isSecure: settings.listeners.first?.tls != nil,
-            helpURL: configuration.api.helpURL,
+            helpURL: configuration.advanced.helpURL,
             clock: environment.clock
         )
         for manifest in manifests {

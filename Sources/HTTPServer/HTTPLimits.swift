@@ -16,16 +16,20 @@ package struct HTTPLimits: Hashable, Sendable {
     /// The longest time that a connection may be idle between requests.
     package var idleTimeout: Duration
 
+    /// Creates limits of their members.
+    ///
+    /// - Parameter connectionsPerPeer: Without it half of `connections`, rounded up: one peer at its quota leaves half for all
+    ///   others, and two such peers get half each.
     package init(
-        connections: Int,
-        connectionsPerPeer: Int,
-        headerBytes: Int,
-        bodyBytes: Int,
-        requestTimeout: Duration,
-        idleTimeout: Duration
+        connections: Int = 4096,
+        connectionsPerPeer: Int? = nil,
+        headerBytes: Int = 32 * 1024,
+        bodyBytes: Int = 2 * 1024 * 1024,
+        requestTimeout: Duration = .seconds(10),
+        idleTimeout: Duration = .seconds(60)
     ) {
         self.connections = connections
-        self.connectionsPerPeer = connectionsPerPeer
+        self.connectionsPerPeer = connectionsPerPeer ?? max(1, (connections + 1) / 2)
         self.headerBytes = headerBytes
         self.bodyBytes = bodyBytes
         self.requestTimeout = requestTimeout

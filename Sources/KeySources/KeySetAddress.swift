@@ -9,19 +9,15 @@ public struct KeySetAddress: Hashable, Sendable {
     public let url: String
     /// The host: a name, or an address without brackets.
     public let host: String
-    /// The notation of the set.
-    public let notation: KeySetNotation
-
     /// The largest size of a URL in bytes.
     public static let maximumSize = 2048
 
     /// Creates an address.
     ///
-    /// - Parameters:
-    ///   - text: An absolute URL without user information and fragment. `http` is accepted for loopback addresses only.
-    ///   - notation: The notation of the set.
+    /// - Parameter text: An absolute URL without user information and fragment. `http` is accepted for loopback addresses
+    ///   only.
     /// - Throws: ``KeySetAddressError``.
-    public init(_ text: String, notation: KeySetNotation) throws(KeySetAddressError) {
+    public init(_ text: String) throws(KeySetAddressError) {
         let scheme = ["https://", "http://"].first { text.utf8.starts(with: $0.utf8) }
         guard let scheme else { throw .notHTTPS }
         guard text.utf8.count <= Self.maximumSize, text.utf8.allSatisfy({ 0x21..<0x7F ~= $0 }) else { throw .malformed }
@@ -37,11 +33,10 @@ public struct KeySetAddress: Hashable, Sendable {
         guard scheme == "https://" || ["127.0.0.1", "::1", "localhost"].contains(host) else { throw .notHTTPS }
         let port = authority.port.map { ":\($0)" } ?? ""
         url = scheme + named + port + (target.utf8.first == UInt8(ascii: "/") ? "" : "/") + target
-        self.notation = notation
     }
 }
 
-/// A notation of key sets.
+/// A notation of key sets. The media type of an answer says which one it has.
 public enum KeySetNotation: String, Hashable, Sendable, CaseIterable {
     /// A JWK Set in JSON (RFC 7517 §5).
     case jwkSet = "jwk"
@@ -49,11 +44,20 @@ public enum KeySetNotation: String, Hashable, Sendable, CaseIterable {
     case coseKeySet = "cose"
 
     /// The media types that are accepted.
-    var mediaTypes: [String] {
+    private var mediaTypes: [String] {
         switch self {
         case .jwkSet: ["application/jwk-set+json", "application/json"]
         case .coseKeySet: ["application/cose-key-set"]
         }
+    }
+
+    /// The value of `Accept` in requests.
+    static var accepted: String { allCases.flatMap(\.mediaTypes).joined(separator: ", ") }
+
+    /// Creates the notation of a media type; `nil` for another type.
+    init?(mediaType: String) {
+        guard let notation = Self.allCases.first(where: { $0.mediaTypes.contains(mediaType) }) else { return nil }
+        self = notation
     }
 }
 

@@ -16,7 +16,7 @@ struct KeySetCopy: Equatable {
 
     /// The name of the file for a set: two issuers, or two addresses, have never the same.
     static func name(_ address: KeySetAddress, issuer: String) -> String {
-        let digest = SHA256.digest("\(address.notation.rawValue) \(address.url) \(issuer)")
+        let digest = SHA256.digest("\(address.url) \(issuer)")
         return "keys-\(digest.prefix(12).hexadecimal).json"
     }
 

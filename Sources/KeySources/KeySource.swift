@@ -103,8 +103,7 @@ public final class KeySource: Sendable {
         alarm = Alarm(sleep: sleep)
         self.spread = spread
         self.report = report
-        let (binding, notation) = (configuration.binding, configuration.address.notation)
-        var state = KeySetState(binding: binding, notation: notation, rules: configuration.rules)
+        var state = KeySetState(binding: configuration.binding, rules: configuration.rules)
         if let path = configuration.copy, let copy = KeySetCopy(from: path, configuration.address),
             state.restore(copy, at: clock())
         {

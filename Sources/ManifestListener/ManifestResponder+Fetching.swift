@@ -158,7 +158,7 @@ extension ManifestResponder {
     ) async -> Result<OriginClient.Answer, ManifestRefusal> {
         let start = ContinuousClock.now
         let url = configuration.origin.url(path: fetch.uri.path, query: fetch.uri.query ?? "")
-        let answer = await origin.fetch(url, isHead: call.isHead, accept: ManifestType.accepted, limits: configuration)
+        let answer = await origin.fetch(url, isHead: call.isHead, accept: ManifestType.accepted, by: configuration)
         counters.record(ContinuousClock.now - start)
         return answer
     }
@@ -241,7 +241,7 @@ extension ManifestResponder {
         } catch {
             return .failure(ManifestFault(.referenceInvalid, reason: error.reason))
         }
-        return await ManifestWork(body: answer.body, format: format, rules: rules, limit: configuration.manifestBytes)
+        return await ManifestWork(body: answer.body, format: format, rules: rules, limit: configuration.limits.bytes)
             .outcome()
     }
 }
@@ -262,7 +262,7 @@ extension ManifestFetch {
         configuration: GateConfiguration.Manifest
     ) throws(ManifestRulesError) -> ManifestRules {
         var limits = ManifestLimits()
-        limits.size = configuration.manifestBytes
+        limits.size = configuration.limits.bytes
         return try ManifestRules(
             url: url,
             source: source(answered, of: configuration.origin),

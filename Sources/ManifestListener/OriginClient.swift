@@ -21,11 +21,11 @@ package final class OriginClient: Sendable {
         var configuration = HTTPClient.Configuration()
         // Followed here, within their rules.
         configuration.redirectConfiguration = .disallow
-        configuration.timeout = .init(connect: TimeAmount(settings.timeouts.connect))
+        configuration.timeout = .init(connect: TimeAmount(settings.limits.connect))
         configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = settings.fetches
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = settings.limits.fetches
         configuration.httpVersion = .http1Only
-        configuration.decompression = .enabled(limit: .size(settings.manifestBytes))
+        configuration.decompression = .enabled(limit: .size(settings.limits.bytes))
         client = HTTPClient(eventLoopGroupProvider: .shared(loops), configuration: configuration)
     }
 
@@ -36,21 +36,21 @@ package final class OriginClient: Sendable {
     ///
     /// - Parameters:
     ///   - accept: The value of `Accept`.
-    ///   - limits: The time for the head and the body of the answer, and the largest body.
+    ///   - settings: The time for the head and the body of the answer, and the largest body.
     package func fetch(
         _ url: String,
         isHead: Bool,
         accept: String,
-        limits: GateConfiguration.Manifest
+        by settings: GateConfiguration.Manifest
     ) async -> Result<Answer, ManifestRefusal> {
         do {
-            let (response, url) = try await response(from: url, isHead: isHead, accept: accept, limits: limits)
+            let (response, url) = try await response(from: url, isHead: isHead, accept: accept, by: settings)
             if let fault = Self.fault(response) { return .failure(fault) }
             if isHead { return .success(Answer(url: url, headers: response.headers, body: ByteBuffer())) }
             if let length = response.headers.first(name: "content-length").flatMap({ Int($0) }) {
-                guard length <= limits.manifestBytes else { return .failure(.manifest(.tooLarge)) }
+                guard length <= settings.limits.bytes else { return .failure(.manifest(.tooLarge)) }
             }
-            let body = try await Self.collect(response.body, limits: limits)
+            let body = try await Self.collect(response.body, by: settings)
             return .success(Answer(url: url, headers: response.headers, body: body))
         } catch { return .failure(ManifestRefusal(error)) }
     }
@@ -60,10 +60,10 @@ package final class OriginClient: Sendable {
         from first: String,
         isHead: Bool,
         accept: String,
-        limits: GateConfiguration.Manifest
+        by settings: GateConfiguration.Manifest
     ) async throws -> (HTTPClientResponse, url: String) {
         var url = first
-        let deadline = NIODeadline.now() + TimeAmount(limits.timeouts.response)
+        let deadline = NIODeadline.now() + TimeAmount(settings.limits.response)
         for _ in 0...OriginRedirects.maximum {
             var request = HTTPClientRequest(url: url)
             request.method = isHead ? .HEAD : .GET
@@ -74,7 +74,7 @@ package final class OriginClient: Sendable {
             guard [301, 302, 303, 307, 308].contains(response.status.code) else { return (response, url) }
             let locations = response.headers["location"]
             guard let location = locations.first, locations.count == 1,
-                let target = limits.redirects.target(of: location, from: url)
+                let target = settings.redirects.target(of: location, from: url)
             else { break }
             url = target
         }
@@ -96,12 +96,12 @@ package final class OriginClient: Sendable {
     /// Reads a body within its limits of time and size.
     private static func collect(
         _ body: HTTPClientResponse.Body,
-        limits: GateConfiguration.Manifest
+        by settings: GateConfiguration.Manifest
     ) async throws -> ByteBuffer {
         try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
-            group.addTask { try await body.collect(upTo: limits.manifestBytes) }
+            group.addTask { try await body.collect(upTo: settings.limits.bytes) }
             group.addTask {
-                try await Task.sleep(for: limits.timeouts.body)
+                try await Task.sleep(for: settings.limits.body)
                 throw ManifestRefusal.timedOut
             }
             defer { group.cancelAll() }

@@ -6,7 +6,7 @@ import GateTestSupport
 import Testing
 
 /// The rows of the inventory that concern the client, and the flows of the cookbook, each with the tests that fail if the
-/// client does not behave as the row says. docs/how-to/entitlements.md has the same numbers.
+/// client does not behave as the row says. docs/reference/entitlement-calls.md has the same numbers.
 @Suite struct `Documented calls` {
     /// A row with its tests, each by its file and function.
     private typealias Row = (row: String, tests: String)
@@ -96,10 +96,13 @@ import Testing
         let numbers = ([1] + Array(3...47)).map { "\($0)" } + ["3a", "3b", "43a", "43b", "44a", "46a", "46b", "46c"]
         #expect(Set(listed.map(String.init)) == Set(numbers))
         #expect(Set(Self.rows.map(\.row.first)).isSuperset(of: Set("ABCDEFHI")))
-        let documentation = try String(contentsOfFile: repository + "/docs/how-to/entitlements.md", encoding: .utf8)
+        let documentation = try String(
+            contentsOfFile: repository + "/docs/reference/entitlement-calls.md",
+            encoding: .utf8
+        )
         for row in Self.rows where row.row.hasSuffix(":") {
             let name = try #require(row.row.split(separator: " ").last)
-            #expect(documentation.contains(name), "docs/how-to/entitlements.md has no \(name)")
+            #expect(documentation.contains(name), "docs/reference/entitlement-calls.md has no \(name)")
         }
     }
 }

@@ -24,7 +24,7 @@
             let fetcher = try HTTPSKeySetFetcher(try PermittedAddresses(networks), authorities: nil, limits: limits) {
                 $0.addressesOfHost()
             }
-            let address = try KeySetAddress("http://127.0.0.1:\(server.port)/jwks.json?a=b", notation: .jwkSet)
+            let address = try KeySetAddress("http://127.0.0.1:\(server.port)/jwks.json?a=b")
             return (await fetcher.fetch(KeySetRequest(address, entityTag: tag)), server)
         }
 
@@ -73,7 +73,7 @@
             ) {
                 $0.addressesOfHost()
             }
-            let address = try KeySetAddress("http://127.0.0.1:\(server.port)/", notation: .jwkSet)
+            let address = try KeySetAddress("http://127.0.0.1:\(server.port)/")
             #expect(await fetcher.fetch(KeySetRequest(address)) == .failure(.timeout))
             #expect(waited.withLock { $0 } == [.seconds(5)])
         }
@@ -119,7 +119,7 @@
                 authorities: nil,
                 limits: .unreached
             ) { _ in found }
-            let address = try KeySetAddress("http://localhost:\(server.port)/", notation: .jwkSet)
+            let address = try KeySetAddress("http://localhost:\(server.port)/")
             #expect(await fetcher.fetch(KeySetRequest(address)) == .failure(fault))
             #expect(server.requests.isEmpty)
         }
@@ -138,7 +138,7 @@
                     return addresses
                 }
             }
-            let address = try KeySetAddress("http://localhost:\(server.port)/", notation: .jwkSet)
+            let address = try KeySetAddress("http://localhost:\(server.port)/")
             #expect(try await fetcher.fetch(KeySetRequest(address)).get().status == 200)
             #expect(server.requests.last?.lowercased().contains("\r\nhost: localhost:\(server.port)\r\n") == true)
             #expect(await fetcher.fetch(KeySetRequest(address)) == .failure(.unreachable))

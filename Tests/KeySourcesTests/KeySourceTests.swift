@@ -34,7 +34,7 @@ final class ScriptedFetcher: KeySetFetcher {
     private let fetcher = ScriptedFetcher()
 
     private func source(_ folder: String? = nil) throws -> KeySource {
-        let address = try KeySetAddress("https://keys.example/jwks.json", notation: .jwkSet)
+        let address = try KeySetAddress("https://keys.example/jwks.json")
         let clock = clock
         return KeySource(
             .init(address, binding: SetSample.binding, folder: folder),
@@ -110,7 +110,7 @@ final class ScriptedFetcher: KeySetFetcher {
     ])
     func `uses no copy that is damaged`(text: String) throws {
         let folder = try TemporaryFolder()
-        let address = try KeySetAddress("https://keys.example/jwks.json", notation: .jwkSet)
+        let address = try KeySetAddress("https://keys.example/jwks.json")
         try folder.write(KeySetCopy.name(address, issuer: "other-org"), contents: text)
         #expect(try source(folder.path).keys.isEmpty)
     }
@@ -122,7 +122,7 @@ final class ScriptedFetcher: KeySetFetcher {
         ("http://[::1]/a", "http://[::1]/a"), ("https://[2001:db8::1]/a", "https://[2001:db8::1]/a"),
     ])
     func `has an address`(text: String, url: String) throws {
-        #expect(try KeySetAddress(text, notation: .jwkSet).url == url)
+        #expect(try KeySetAddress(text).url == url)
     }
 
     @Test(arguments: [
@@ -134,7 +134,7 @@ final class ScriptedFetcher: KeySetFetcher {
         ("https://a.example/" + String(repeating: "a", count: 2048), .malformed),
     ])
     func `has no other address`(text: String, error: KeySetAddressError) {
-        #expect(throws: error) { try KeySetAddress(text, notation: .jwkSet) }
+        #expect(throws: error) { try KeySetAddress(text) }
     }
 
     @Test func `reaches public addresses, and permitted networks`() throws {

@@ -90,7 +90,7 @@
                 _ = try? program.waitUntilExit()
             }
             func address(of name: String, path: String = "jwks.json") throws -> KeySetAddress {
-                try KeySetAddress("https://\(name):\(port)/\(path)", notation: .jwkSet)
+                try KeySetAddress("https://\(name):\(port)/\(path)")
             }
             let good = try Self.fetcher(try folder.bytes("keys.example.pem"))
             let first = await good.fetch(KeySetRequest(try address(of: "keys.example")))

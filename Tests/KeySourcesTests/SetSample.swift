@@ -38,7 +38,7 @@ enum SetSample {
     }
 
     static func state(_ rules: KeySetRules = KeySetRules()) -> SetLife {
-        SetLife(KeySetState(binding: binding, notation: .jwkSet, rules: rules))
+        SetLife(KeySetState(binding: binding, rules: rules))
     }
 
     static func id(_ text: String) -> KeyID {

@@ -14,7 +14,7 @@ import Testing
 @testable import PlaybackGate
 @testable import ReplayStores
 
-/// A gate with grants, as docs/concepts/playback.md configures it: the master playlist starts a playback, and everything below its
+/// A gate with grants, as docs/how-to/play-a-whole-stream.md configures it: the master playlist starts a playback, and everything below its
 /// folder needs the grant.
 struct GrantingSample {
     let gate: Gate

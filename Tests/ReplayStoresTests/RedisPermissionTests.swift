@@ -10,9 +10,9 @@ import ReplayStores
 import Testing
 
 @Suite(.needsRedis) struct `Permissions in Redis` {
-    /// The commands that docs/how-to/operations.md says a gate needs, as rules of an ACL.
+    /// The commands that docs/how-to/several-gates.md says a gate needs, as rules of an ACL.
     private static func documentedRules() throws -> [String] {
-        let page = try String(contentsOfFile: repository + "/docs/how-to/operations.md", encoding: .utf8)
+        let page = try String(contentsOfFile: repository + "/docs/how-to/several-gates.md", encoding: .utf8)
         let start = try #require(page.range(of: "and permission for `EVALSHA`"))
         let end = try #require(page.range(of: "**Set `maxmemory-policy", range: start.upperBound..<page.endIndex))
         let commands = page[start.lowerBound..<end.lowerBound].split(separator: "`").enumerated()
@@ -21,7 +21,7 @@ import Testing
         return commands.map { "+" + $0.replacing(" ", with: "|") }
     }
 
-    @Test func `are those that the page on operations names`() async throws {
+    @Test func `are those that the page on several gates names`() async throws {
         let rules = try Self.documentedRules().joined(separator: " ")
         let redis = try RedisServer(
             ["--user", "gate", "on", ">secret", "~playgate:*", "-@all"] + rules.split(separator: " ").map(String.init)

@@ -5,7 +5,7 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// A server that checks vendors' tokens, with the configuration that `docs/reference/vendors.md` prints, and an nginx as its origin.
+/// A server that checks vendors' tokens, with the configuration that `docs/how-to/vendor-edges.md` prints, and an nginx as its origin.
 final class VendorServer {
     /// The secret of all formats: 32 characters.
     static let secret = "playgate-example-of-thirty-two-b"
@@ -31,7 +31,7 @@ final class VendorServer {
     }
 
     private static func block(_ kind: String) throws -> String {
-        let page = try String(contentsOfFile: repository + "/docs/reference/vendors.md", encoding: .utf8)
+        let page = try String(contentsOfFile: repository + "/docs/how-to/vendor-edges.md", encoding: .utf8)
         let start = try #require(page.range(of: "```\(kind)\n")).upperBound
         let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
         return String(page[start..<end])

@@ -10,7 +10,7 @@ import Testing
 
 @testable import VendorTokens
 
-/// Real servers with the configurations of `docs/reference/vendors.md` serve what is signed here, and refuse what is not.
+/// Real servers with the configurations of `docs/how-to/vendor-edges.md` serve what is signed here, and refuse what is not.
 @Suite(.serialized) struct `Vendors' servers` {
     /// Paths with characters that servers decode, or do not.
     static let paths = [

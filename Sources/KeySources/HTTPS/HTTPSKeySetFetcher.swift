@@ -147,7 +147,7 @@
 
         private func exchange(_ request: KeySetRequest) async throws -> KeySetResponse {
             var message = HTTPClientRequest(url: request.address.url)
-            message.headers.add(name: "Accept", value: request.address.notation.mediaTypes.joined(separator: ", "))
+            message.headers.add(name: "Accept", value: KeySetNotation.accepted)
             message.headers.add(name: "User-Agent", value: "Playgate")
             if let tag = request.entityTag { message.headers.add(name: "If-None-Match", value: tag) }
             let response = try await client.execute(message, deadline: .distantFuture)

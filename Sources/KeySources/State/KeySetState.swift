@@ -14,8 +14,6 @@ public struct KeySetState: Sendable {
     public let binding: KeyBinding
     /// The rules.
     public let rules: KeySetRules
-    /// The notation of the set.
-    public let notation: KeySetNotation
 
     /// The keys; none before the first fetch, and none once the set is gone.
     public private(set) var keys: [TokenKey] = []
@@ -44,9 +42,8 @@ public struct KeySetState: Sendable {
     private var last = Timestamp(millisecondsSince1970: .min)
 
     /// Creates the state before the first fetch.
-    public init(binding: KeyBinding, notation: KeySetNotation, rules: KeySetRules = KeySetRules()) {
+    public init(binding: KeyBinding, rules: KeySetRules = KeySetRules()) {
         self.binding = binding
-        self.notation = notation
         self.rules = rules
     }
 
@@ -136,7 +133,7 @@ public struct KeySetState: Sendable {
         notice(now)
         guard confirmed == nil, copy.confirmed <= now,
             now < copy.confirmed.advanced(byMilliseconds: rules.maximumStale.milliseconds),
-            let reading = try? Self.read(copy.bytes, as: notation, binding: binding)
+            let reading = try? KeySetReading(copy.bytes, source: .published, binding: binding)
         else { return false }
         adopt(reading, bytes: copy.bytes, entityTag: copy.entityTag)
         confirmed = copy.confirmed
@@ -171,7 +168,7 @@ public struct KeySetState: Sendable {
         case 300..<400: throw .redirected
         default: throw .statusRefused
         }
-        guard let type = response.mediaType, notation.mediaTypes.contains(type),
+        guard let notation = response.mediaType.flatMap(KeySetNotation.init(mediaType:)),
             response.values("content-encoding").allSatisfy({ $0.lowercased() == "identity" })
         else { throw .contentTypeRefused }
         let reading: KeySetReading

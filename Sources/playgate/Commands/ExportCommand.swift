@@ -18,7 +18,7 @@ struct ExportCommand: ParsableCommand {
             Writes catalogue, trust, keys and profiles as strict JSON, as GET /v1/policy has them. The policy contains the \
             symmetric keys of grants: only the owner may read the file that --output names, and redirected output has the mode \
             that the shell gives it. Revocations, and key sets that are fetched, are in the policy of a running gate alone. See \
-            docs/how-to/embedding.md.
+            docs/reference/policy.md.
 
             With --sign the policy is a JSON Web Signature, which edges check by the public keys that playgate keys export \
             writes. A signature hides nothing: keep the file as you keep one without it.

@@ -13,7 +13,7 @@ struct ServeCommand: AsyncParsableCommand {
         abstract: "Run the gate for player backends and edges.",
         discussion: """
             Logs to standard error. On SIGHUP it reads its files again; on SIGTERM it finishes requests in flight and \
-            exits with 0. See docs/how-to/operations.md.
+            exits with 0. See docs/how-to/run-a-gate.md.
             """
     )
 

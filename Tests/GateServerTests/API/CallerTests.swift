@@ -119,10 +119,7 @@ import Testing
 
     /// Those without a key share half of the connections, and the idlest of them goes.
     @Test func `with a key get an answer while others hold all the connections that they can`() async throws {
-        let configuration = Self.configuration.replacing(
-            "  listen: 127.0.0.1:0\n  keys",
-            with: "  listen: 127.0.0.1:0\n  limits: { connections: 8, connectionsPerPeer: 8 }\n  keys"
-        )
+        let configuration = Self.configuration + "\nadvanced: { limits: { connections: 8, connectionsPerPeer: 8 } }\n"
         try await RunningGate.with(configuration) { gate in
             let headers = ["Authorization": "Bearer key-1", "Content-Type": "application/json"]
             let play = { (connection: HTTPConnection) in

@@ -27,9 +27,9 @@ import Testing
         let server = try redis?.start()
         let use =
             switch store {
-            case .memory: "{ memory: { capacity: 1000 } }"
-            case .sqlite: "{ store: sqlite, deadline: 10s, sqlite: { file: uses.sqlite } }"
-            case .redis: "{ store: redis, deadline: 10s, redis: { address: \"unix:\(redis?.socket ?? "")\" } }"
+            case .memory: "{ capacity: 1000 }"
+            case .sqlite: "{ deadline: 10s, sqlite: uses.sqlite }"
+            case .redis: "{ deadline: 10s, redis: \"unix:\(redis?.socket ?? "")\" }"
             }
         let configuration = RunningGate.configuration(
             "replayStore: \(use)\nedge: { listen: \"127.0.0.1:0\", tokens: [{ header: X-Media-Token }] }",

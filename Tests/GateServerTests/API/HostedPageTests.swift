@@ -7,13 +7,15 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// The commands of docs/how-to/operations.md for clients of a hosted service, run as they are printed.
+/// The commands of docs/how-to/move-from-a-hosted-service.md for clients of a hosted service, run as they are printed.
 @Suite struct `The commands for clients of a hosted service` {
-    /// The commands of the section, each with what is printed below it.
+    /// The commands of the page, each with what is printed below it.
     private static func steps() throws -> [ConsoleStep] {
-        let page = try String(contentsOfFile: repository + "/docs/how-to/operations.md", encoding: .utf8)
-        let section = try #require(page.components(separatedBy: "### Moved from a hosted service\n").dropFirst().first)
-        return Array(ConsoleStep.steps(of: section).prefix(3))
+        let page = try String(
+            contentsOfFile: repository + "/docs/how-to/move-from-a-hosted-service.md",
+            encoding: .utf8
+        )
+        return ConsoleStep.steps(of: page)
     }
 
     private static let secret = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
@@ -22,7 +24,7 @@ import Testing
     private static func configuration(_ key: String) -> String {
         RunningGate.configuration(
             """
-            replayStore: { memory: { capacity: 1000 } }
+            replayStore: { capacity: 1000 }
             keys: { akamai: { secret: \(String(repeating: "0f", count: 32)), encoding: hex } }
             grants:
               subjectKey: \(secret)
@@ -38,7 +40,7 @@ import Testing
             catalogue: "    - { path: /live/tnt/master.m3u8, resource: TNT, grant: akamai }",
             api: """
                   keys: [{ name: mover, sha256: \(SHA256.digest(key).hexadecimal), scopes: [tvs], resources: [TNT] }]
-                  tvs: { get: false }
+                  tvs: post
                 """
         )
     }

@@ -7,16 +7,16 @@ import GateTestSupport
 import MediaTokens
 import Testing
 
-/// The paths of a hosted service, as docs/how-to/operations.md describes them, and their twin in JSON.
+/// The paths of a hosted service, as docs/how-to/move-from-a-hosted-service.md describes them, and their twin in JSON.
 @Suite struct `The paths of a hosted service` {
     private static let secret = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
     private static let hex = String(repeating: "0f", count: 32)
     private static let key = "pg_test"
 
-    private static func configuration(_ tvs: String = "  tvs: { get: true }\n") -> String {
+    private static func configuration(_ tvs: String = "  tvs: get\n") -> String {
         RunningGate.configuration(
             """
-            replayStore: { memory: { capacity: 1000 } }
+            replayStore: { capacity: 1000 }
             keys: { k1: { secret: \(secret) }, k2: { secret: \(secret) }, akamai: { secret: "\(hex)", encoding: hex } }
             grants:
               subjectKey: \(secret)
@@ -290,7 +290,7 @@ import Testing
             let answer = try Self.post(to: gate, path: "/tvs/v1/validate", body: "mediaToken=a&resource=b")
             #expect(answer.status == 404)
         }
-        try await RunningGate.with(Self.configuration("  tvs: { get: false }\n")) { gate in
+        try await RunningGate.with(Self.configuration("  tvs: post\n")) { gate in
             let headers = ["Authorization": "Bearer \(Self.key)"]
             let answer = try gate.get("/tvs/v1/validate?mediaToken=a&resource=b", headers: headers)
             #expect(answer.status == 405 && answer.values("Allow") == ["POST"])

@@ -22,20 +22,21 @@ import Testing
     ) -> String {
         RunningGate.configuration(
             """
-            replayStore: { memory: { capacity: 1000 } }
+            replayStore: { capacity: 1000 }
             keys: { k1: { secret: \(String(repeating: "A", count: 44)) } }
             grants: { subjectKey: "\(secret)", profiles: { live: { issuer: playgate, key: k1, host: cdn.example } } }
             edge:
               listen: 127.0.0.1:0
               tokens: [{ query: token }]
               dialects: [nginx]
+            advanced: { bundleMaxAge: \(goodFor) }
             """,
             catalogue: """
                     - { path: /film/master.m3u8, resource: TNT, grant: live }
                     - { path: /film/, resource: TNT, admits: grant, grant: live }
                     - { path: /segments/, resource: TNT, admits: ttl }
                 """,
-            api: api + "  bundle: { maxAge: \(goodFor) }\n"
+            api: api
         )
     }
 

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct `A revocation by the API` {
     private static let day: Int64 = 86_400
-    private static let small = "replayStore: { memory: { capacity: 1000 } }\n"
+    private static let small = "replayStore: { capacity: 1000 }\n"
 
     /// A revocation of the session or the MVPD of all tokens, and the number of seconds until newer tokens are accepted.
     struct Word: Sendable, CustomTestStringConvertible {
@@ -110,9 +110,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["memory", "sqlite"])
+    @Test(arguments: ["", ", sqlite: uses.sqlite"])
     func `is listed and lifted, by its id and by its subject, and logged with its caller`(store: String) async throws {
-        let use = "replayStore: { store: \(store), deadline: 10s, sqlite: { file: uses.sqlite } }\nlog: { salt: s }\n"
+        let use = "replayStore: { deadline: 10s\(store) }\nlog: { salt: s }\n"
         try await RunningGate.with(RunningGate.configuration(use)) { (gate) throws in
             #expect((try gate.get("/v1/revocations").json["revocations"] as? [Any])?.isEmpty == true)
             let answer = try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s2\"}")

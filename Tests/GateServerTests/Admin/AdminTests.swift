@@ -135,8 +135,8 @@ import Testing
     }
 
     private static let watching = RunningGate.configuration().replacing(
-        "reload: { watch: false }",
-        with: "reload: { watch: configuration, interval: 100ms }"
+        "watch: false",
+        with: "watch: configuration\nadvanced: { watchInterval: 100ms }"
     )
 
     @Test func `reads files again when they change`() async throws {
@@ -155,7 +155,7 @@ import Testing
 
     /// A writer that pauses for seconds would open what it protects later.
     @Test func `reads keys and feeds again when they change, and the configuration only on demand`() async throws {
-        let configuration = Self.watching.replacing("watch: configuration, ", with: "")
+        let configuration = Self.watching.replacing("watch: configuration", with: "watch: files")
         try await RunningGate.with(configuration) { gate in
             try gate.folder.write("gate.yaml", contents: configuration.replacing("media: tbs", with: "media: new"))
             try gate.folder.write("signer.pem", contents: try GateSample.foreign.get().keys.signerCertificate)
@@ -283,8 +283,8 @@ import Testing
         let redis = try RedisServer()
         let server = try redis.start()
         let configuration = RunningGate.configuration(
-            "replayStore: { store: redis, deadline: 5s, redis: { address: \"unix:\(redis.socket)\" } }",
-            api: "  anonymous: true\n  hosts: [gate, g]\n  concurrency: 1\n"
+            "advanced: { concurrency: 1 }\nreplayStore: { deadline: 5s, redis: \"unix:\(redis.socket)\" }",
+            api: "  anonymous: true\n  hosts: [gate, g]\n"
         )
         try await RunningGate.with(configuration) { gate in
             #expect(try eventually { try gate.admin("GET", path: "/readyz").status == 200 })

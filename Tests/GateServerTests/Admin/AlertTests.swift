@@ -24,9 +24,9 @@ import Testing
         }
     }
 
-    /// ``The page on running the gate`` has every metric of the gate.
+    /// ``The pages of the reference`` has every metric of the gate.
     @Test func `ask for metrics that the documentation has, and each has a test`() throws {
-        let page = try String(contentsOfFile: "\(repository)/docs/how-to/operations.md", encoding: .utf8)
+        let page = try String(contentsOfFile: "\(repository)/docs/reference/metrics.md", encoding: .utf8)
         let tests = try String(contentsOfFile: "\(Prometheus.examples)/playgate.test.yml", encoding: .utf8)
         let rules = try Self.rules.get()
         let names = Set(rules.matches(of: /playgate_[a-z_]+/).map { String($0.output) })
@@ -44,7 +44,7 @@ import Testing
             let redis = try RedisServer()
             let server = try redis.start()
             let expiry = Date().addingTimeInterval(3600).ISO8601Format()
-            let store = "{ store: redis, deadline: 10s, redis: { address: \"unix:\(redis.socket)\" } }"
+            let store = "{ deadline: 10s, redis: \"unix:\(redis.socket)\" }"
             let configuration = ServedGate.configuration(store)
                 .replacing("signer.pem }", with: "signer.pem, notAfter: \"\(expiry)\" }")
             let gate = try ServedGate(in: try TemporaryFolder(), configuration: configuration)

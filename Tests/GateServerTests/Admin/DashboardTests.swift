@@ -19,9 +19,9 @@ import Testing
     }
 
     private static let configuration = ServedGate.configuration(
-        "{ store: redis, deadline: 10s, redis: { address: \"unix:SOCKET\" } }",
+        "{ deadline: 10s, redis: \"unix:SOCKET\" }",
         more: """
-            verification: { cache: 64 }
+            advanced: { cache: 64 }
             keys: { k1: { secret: \(String(repeating: "A", count: 44)) } }
             grants: { subjectKey: \(String(repeating: "A", count: 44)), profiles: { live: { issuer: playgate, key: k1 } } }
             """

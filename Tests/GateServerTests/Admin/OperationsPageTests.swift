@@ -13,32 +13,35 @@ import Testing
 @testable import GateAPI
 @testable import GateConfiguration
 
-/// `docs/how-to/operations.md` names what the gate has.
-@Suite struct `The page on running the gate` {
-    private static let page = Result {
-        try String(contentsOfFile: "\(repository)/docs/how-to/operations.md", encoding: .utf8)
+/// Pages of the reference name what the gate has.
+@Suite struct `The pages of the reference` {
+    private static func page(_ name: String) throws -> String {
+        try String(contentsOfFile: "\(repository)/docs/\(name).md", encoding: .utf8)
     }
     private static let document = Result {
         try String(contentsOfFile: "\(repository)/Sources/GateAPI/openapi.yaml", encoding: .utf8)
     }
 
     @Test func `has every code, with its status and action`() throws {
-        let lines = try Self.page.get().split(separator: "\n").filter { $0.hasPrefix("| ") }
+        let page = try Self.page("reference/codes")
+        let lines = page.split(separator: "\n").filter { $0.hasPrefix("| ") }
         for code in DenyCode.allCases {
             let facts = "| \(code.status.code) | \(code.action.rawValue) |"
             let line = lines.first { $0.contains("`\(code.rawValue)`") && $0.contains(facts) }
             #expect(line != nil, "\(code.rawValue) \(facts)")
         }
         for fault in APIFault.allCases {
-            #expect(try Self.page.get().contains("`\(fault.rawValue)`"), "\(fault.rawValue)")
+            #expect(page.contains("`\(fault.rawValue)`"), "\(fault.rawValue)")
         }
     }
 
     @Test func `has every scope`() throws {
         // Those of the operator page stand with its keys.
-        for scope in Scope.ofAdmin { #expect(try Self.page.get().contains("`\(scope.rawValue)`"), "\(scope.rawValue)") }
+        let admin = try Self.page("how-to/operator-page")
+        for scope in Scope.ofAdmin { #expect(admin.contains("`\(scope.rawValue)`"), "\(scope.rawValue)") }
+        let page = try Self.page("reference/api")
         for scope in Scope.ofAPI {
-            #expect(try Self.page.get().contains("| \(scope.rawValue) | "), "\(scope.rawValue)")
+            #expect(page.contains("| \(scope.rawValue) | "), "\(scope.rawValue)")
             #expect(try Self.document.get().contains("Requires the scope \(scope.rawValue)"), "\(scope.rawValue)")
         }
     }
@@ -47,7 +50,6 @@ import Testing
         let secret = String(repeating: "A", count: 44)
         let configuration = RunningGate.configuration(
             """
-            verification: { cache: 64 }
             keys: { k1: { secret: \(secret) } }
             grants: { subjectKey: \(secret), profiles: { live: { issuer: playgate, key: k1 } } }
             edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
@@ -60,41 +62,8 @@ import Testing
             }
             let names = lines.map { String($0.split(separator: " ")[2]) }
             #expect(names.count > 20, "\(names)")
-            for name in names { #expect(try Self.page.get().contains("`\(name)"), "\(name)") }
-        }
-    }
-
-    @Test func `has every key of grants`() throws {
-        let folder = try TemporaryFolder()
-        let configuration = `A configuration with grants`.Parts(
-            keys: "{ k1: { secret: \(String(repeating: "A", count: 44)) } }",
-            issuers: "{ issuer: other, keys: [k1] }"
-        )
-        for name in ["subject.key"] { try folder.write(name, contents: String(repeating: "A", count: 44)) }
-        let file = try folder.write("gate.yaml", contents: configuration.text)
-        let text = try GateConfiguration(file: file).effective.line
-        let value = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
-        let page = try Self.page.get()
-        var keys: [String] = []
-        for section in ["keys", "grants"] { Self.collect(value?[section], into: &keys) }
-        #expect(keys.count > 25)
-        for key in Set(keys).subtracting(["k1", "live"]) {
-            #expect(
-                page.contains(".\(key)`") || page.contains(".\(key).") || page.contains(".\(key)[]")
-                    || page.contains("`….\(key)"),
-                "\(key)"
-            )
-        }
-    }
-
-    private static func collect(_ value: Any?, into keys: inout [String]) {
-        if let object = value as? [String: Any] {
-            for (key, value) in object {
-                keys.append(key)
-                collect(value, into: &keys)
-            }
-        } else if let list = value as? [Any] {
-            for value in list { collect(value, into: &keys) }
+            let page = try Self.page("reference/metrics")
+            for name in names { #expect(page.contains("`\(name)"), "\(name)") }
         }
     }
 }

@@ -273,7 +273,7 @@ import Testing
         ("keys: [{ name: a, sha256: \"\(OperatorGate.digest("a"))\" }]", "scopes is missing"),
         (
             "clientCertificates: [{ name: a, sha256: \"\(OperatorGate.digest("a"))\", scopes: [read] }]",
-            "requires tls.clientAuthorities"
+            "requires tls.authorities"
         ),
     ])
     func `refuses callers that make no sense`(admin: String, message: String) async throws {

@@ -28,12 +28,12 @@ import Testing
     private static let key =
         "keys: [{ name: players, sha256: \(String(repeating: "a", count: 64)), scopes: [playback] }]"
     private static let (memory, file) = (
-        "{ memory: { capacity: 100 } }", "{ store: sqlite, sqlite: { file: FOLDER/uses } }"
+        "{ capacity: 100 }", "{ sqlite: FOLDER/uses }"
     )
     private static let port = "listen: \"127.0.0.1:0\""
 
     @Test(arguments: [
-        (port, memory, "anonymous: true", ["api.anonymous with replayStore.store memory: every process"]),
+        (port, memory, "anonymous: true", ["api.anonymous with a replayStore in memory: every process"]),
         (port, file, "anonymous: true", []),
         (port, memory, key, []),
         (

@@ -71,7 +71,7 @@ import Testing
             requestor: 1
             trust: { keys: [{ fil: signer.pem }] }
             catalogue: { entries: [{ media: a }] }
-            replayStore: { store: none, deadline: soon }
+            replayStore: { whenUnavailable: none, deadline: soon }
             api: { anonymous: maybe, listen: nowhere }
             nonsense: true
             """

@@ -58,9 +58,9 @@ struct `The Helm chart` {
     }
 
     @Test(arguments: [
-        [], ["autoscaling.enabled=true"], ["replicas=1", "config.replayStore.store=memory"],
+        [], ["autoscaling.enabled=true"], ["replicas=1", "config.replayStore.redis=null"],
         [
-            "config.edge.listen=0.0.0.0:8081", "config.edge.trustedPeers={10.0.0.0/8}",
+            "config.edge.listen=0.0.0.0:8081", "config.edge.peers={10.0.0.0/8}",
             "config.edge.tokens[0].query=token",
             "networkPolicy.monitors[0].namespaceSelector.matchLabels.name=monitoring",
         ],
@@ -116,9 +116,12 @@ struct `The Helm chart` {
     }
 
     @Test(arguments: [
-        (["config.replayStore.store=memory"], "several gates need one store"),
+        (["config.replayStore.redis=null"], "several gates need one store"),
         (
-            ["replicas=1", "autoscaling.enabled=true", "config.replayStore.store=sqlite"],
+            [
+                "replicas=1", "autoscaling.enabled=true", "config.replayStore.redis=null",
+                "config.replayStore.sqlite=uses.sqlite",
+            ],
             "several gates need one store"
         ),
         (["replicas=0"], "Must be greater than or equal to 1"),
@@ -198,7 +201,7 @@ struct `The Helm chart` {
         }
         let socket = ["/run/playgate/edge.sock": folder.file("edge.sock")]
         let endpoints = [
-            "\"redis:6379\"": "\"unix:\(redis.socket)\"", "/run/playgate-api/api.sock": folder.file("api.sock"),
+            "redis://redis:6379": "\"unix:\(redis.socket)\"", "/run/playgate-api/api.sock": folder.file("api.sock"),
             "/var/lib/playgate": folder.file("state"), "127.0.0.1:9090": "unix:\(folder.file("admin.sock"))",
         ]
         let gateFile = try copy("gate.yaml", changes: socket.merging(endpoints) { $1 }.merging(changes) { $1 })

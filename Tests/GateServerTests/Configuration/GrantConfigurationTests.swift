@@ -61,7 +61,7 @@ import Testing
                     "{ k1: { secret: \(secret), signUntil: 2031-02-01T00:00:00Z, verifyUntil: 2031-03-01T00:00:00Z } }"
             )
         ),
-        ("grants that are not renewed", Parts(live: "issuer: playgate, key: k1, life: 60s, renewable: false")),
+        ("grants that are not renewed", Parts(live: "issuer: playgate, key: k1, life: 60s, renew: { type: none }")),
         (
             "a short renewal by header",
             Parts(live: "issuer: playgate, key: k1, life: 5s, renew: { type: header, deadline: 2s }")
@@ -116,7 +116,7 @@ import Testing
             "another issuer",
             Parts(
                 issuers:
-                    "{ issuer: other, keySet: other.json, audience: [here], requireExpiry: false, maximumSession: 12h }"
+                    "{ issuer: other, source: other.json, audience: [here], optionalClaims: [exp], maximumSession: 12h }"
             )
         ),
         (
@@ -161,7 +161,7 @@ import Testing
 
     @Test func `is read again if the keys of another issuer change`() throws {
         let folder = try Self.folder()
-        let file = try folder.write("gate.yaml", contents: Parts(issuers: "{ issuer: other, keySet: other.json }").text)
+        let file = try folder.write("gate.yaml", contents: Parts(issuers: "{ issuer: other, source: other.json }").text)
         let configuration = try GateConfiguration(file: file)
         let before = FileStamps(configuration)
         #expect(FileStamps(configuration) == before)

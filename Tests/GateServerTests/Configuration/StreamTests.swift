@@ -117,9 +117,9 @@ import Testing
 
     @Test(arguments: [
         ("stateFolder: /a/b", "/a/b"), ("stateFolder: keys", "/etc/playgate/keys"),
-        ("replayStore: { sqlite: { file: /var/lib/playgate/uses.sqlite } }", "/var/lib/playgate"),
-        ("replayStore: { sqlite: { file: uses.sqlite } }", "/etc/playgate"),
-        ("replayStore: { sqlite: { file: /uses.sqlite } }", "/"), ("", "/etc/playgate/state"),
+        ("replayStore: { sqlite: /var/lib/playgate/uses.sqlite }", "/var/lib/playgate"),
+        ("replayStore: { sqlite: uses.sqlite }", "/etc/playgate"),
+        ("replayStore: { sqlite: /uses.sqlite }", "/"), ("", "/etc/playgate/state"),
     ])
     func `has its keys beside the store, or beside the file`(more: String, folder: String) throws {
         let text = "requestor: REF30\ntrust: { keys: [{ file: signer.pem }] }\napi: { anonymous: true }\n\(more)\n"

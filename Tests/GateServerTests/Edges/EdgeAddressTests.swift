@@ -25,7 +25,7 @@ import Testing
         let folder = try TemporaryFolder()
         let sockets = ["a.sock", "b.sock"].map { "unix:\(folder.file($0))" }
         let listen = "[\"\(sockets[0])\", \"127.0.0.1:0\", \"\(sockets[1])\"]"
-        let more = ", socketMode: \"0666\", limits: { connections: 2, connectionsPerPeer: 2 }"
+        let more = ", socketMode: \"0666\" }\nadvanced: { limits: { connections: 2, connectionsPerPeer: 2 }"
         try await RunningGate.with(Self.configuration(listen, more: more)) { (gate) throws in
             #expect(gate.edges.count == 3 && sockets.allSatisfy { gate.edges.contains($0) })
             for socket in ["a.sock", "b.sock"] {
@@ -52,7 +52,7 @@ import Testing
     @Test func `trusts peers by the same rules at each`() async throws {
         let folder = try TemporaryFolder()
         let listen = "[\"unix:\(folder.file("a.sock"))\", \"127.0.0.1:0\"]"
-        try await RunningGate.with(Self.configuration(listen, more: ", trustLoopback: false")) { (gate) throws in
+        try await RunningGate.with(Self.configuration(listen, more: ", peers: []")) { (gate) throws in
             for address in gate.edges {
                 let connection = try HTTPConnection(address)
                 if address.hasPrefix("unix:") {

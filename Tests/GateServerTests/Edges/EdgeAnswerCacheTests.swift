@@ -14,19 +14,18 @@ import Testing
     private static func configuration(remembers: Bool = true, tokens: String = "", ceiling: String = "5s") -> String {
         RunningGate.configuration(
             """
-            replayStore: { memory: { capacity: 1000 } }
+            replayStore: { capacity: 1000 }
             keys: { k1: { secret: \(secret) }, k2: { secret: \(secret) } }
             grants:
               subjectKey: \(secret)
-              cacheCapacity: \(remembers ? 16384 : 0)
               profiles: { live: { issuer: playgate, key: k1, host: cdn.example }, accepted: { issuer: partner } }
               issuers: [{ issuer: partner, keys: [k2] }]
             edge:
-              listen: 127.0.0.1:0
+              listen: ["127.0.0.1:0", "spoe:127.0.0.1:0"]
               maxCacheAge: \(ceiling)
-              spoe: 127.0.0.1:0
               dialects: [forward, nginx]
               tokens: [{ query: token }, { cookie: media-token }, { segment: t- }\(tokens)]
+            advanced: { cache: \(remembers ? 16384 : 0) }
             """,
             catalogue: """
                     - { path: /film/master.m3u8, resource: TNT, grant: live }

@@ -65,17 +65,15 @@ struct GRPCCall {
 
 /// Envoy's checks over gRPC, without Envoy.
 @Suite struct `A check over gRPC` {
-    private static func configuration(_ grpc: String, more: String = "") -> String {
+    private static func configuration(_ addresses: String = "\"grpc:127.0.0.1:0\"", more: String = "") -> String {
         RunningGate.configuration(
             """
-            replayStore: { memory: { capacity: 1000 } }
-            edge: { listen: "127.0.0.1:0", tokens: [{ query: token }, { cookie: media-token }]\(more), grpc: \(grpc) }
+            replayStore: { capacity: 1000 }
+            edge: { listen: ["127.0.0.1:0", \(addresses)], tokens: [{ query: token }, { cookie: media-token }]\(more) }
             """,
             catalogue: EdgeProxy.catalogue
         )
     }
-
-    private static let anyPort = "{ listen: \"127.0.0.1:0\" }"
 
     /// Writes a message as Envoy does.
     private static func message(
@@ -110,7 +108,7 @@ struct GRPCCall {
     }
 
     @Test(arguments: [false, true]) func `is decided as over HTTP`(raw: Bool) async throws {
-        try await RunningGate.with(Self.configuration(Self.anyPort)) { (gate) throws in
+        try await RunningGate.with(Self.configuration()) { (gate) throws in
             let (good, other) = (try gate.token(), try gate.token(GateSample.claims(session: "another")))
             let foreign = try GateSample.foreign.get().issuer.issue(GateSample.claims(), at: gate.now).serialized
             let rows: [(target: String, method: String, headers: [(String, String)])] = [
@@ -150,7 +148,7 @@ struct GRPCCall {
     }
 
     @Test func `uses a token up, once for both listeners`() async throws {
-        try await RunningGate.with(Self.configuration(Self.anyPort)) { (gate) throws in
+        try await RunningGate.with(Self.configuration()) { (gate) throws in
             let token = try gate.token()
             let message = Self.message(for: "/live/tnt/a?token=\(token)")
             #expect(try GRPCCall(to: gate.grpc, message: message).decision()?.code == 0)
@@ -163,7 +161,7 @@ struct GRPCCall {
 
     /// An absent status would allow.
     @Test func `is denied if it cannot be read`() async throws {
-        try await RunningGate.with(Self.configuration(Self.anyPort)) { (gate) throws in
+        try await RunningGate.with(Self.configuration()) { (gate) throws in
             let good = Self.message(for: "/live/free/a")
             let messages: [[UInt8]] = [
                 [], [0x0A, 0], Array("garbage".utf8), Array(good.dropLast()), good + good, [0, 0, 0, 0, 0, 0],
@@ -187,9 +185,9 @@ struct GRPCCall {
 
     @Test func `accepts no word of a client as a fact, and no peer from afar`() async throws {
         let folder = try TemporaryFolder()
-        let socket = "unix:\(folder.file("grpc.sock"))"
-        let more = ", trustLoopback: false"
-        try await RunningGate.with(Self.configuration("{ listen: [\"\(socket)\", \"127.0.0.1:0\"] }", more: more)) {
+        let addresses = "\"grpc:unix:\(folder.file("grpc.sock"))\", \"grpc:127.0.0.1:0\""
+        let more = ", peers: []"
+        try await RunningGate.with(Self.configuration(addresses, more: more)) {
             (gate) throws in
             let free = Self.message(for: "/live/free/a")
             for address in gate.grpcAddresses {
@@ -205,7 +203,7 @@ struct GRPCCall {
     }
 
     @Test func `comes to a gate that says if it is ready`() async throws {
-        try await RunningGate.with(Self.configuration(Self.anyPort)) { (gate) throws in
+        try await RunningGate.with(Self.configuration()) { (gate) throws in
             let method = "grpc.health.v1.Health/Check"
             let name = { (name: String) -> [UInt8] in [0x0A, UInt8(name.utf8.count)] + Array(name.utf8) }
             for service: [UInt8] in [[], name("envoy.service.auth.v3.Authorization")] {

@@ -111,15 +111,13 @@ struct EdgeSample {
     }
 
     private static let edge = """
-        replayStore: { memory: { capacity: 1000 } }
+        replayStore: { capacity: 1000 }
         keys: { k: { secret: \(Base64.encode(secret)) } }
         grants:
           subjectKey: \(Base64.encode(secret))
           profiles: { live: { issuer: playgate, key: k } }
         edge:
-          listen: 127.0.0.1:0
-          spoe: 127.0.0.1:0
-          grpc: { listen: "127.0.0.1:0" }
+          listen: ["127.0.0.1:0", "spoe:127.0.0.1:0", "grpc:127.0.0.1:0"]
           tokens:
             - { query: token }
             - { header: X-Media-Token }

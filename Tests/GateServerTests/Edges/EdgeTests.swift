@@ -20,7 +20,7 @@ import Testing
          { segment: "t:" }]
         """
 
-    private static func configuration(_ edge: String = "", use: String = "{ memory: { capacity: 1000 } }") -> String {
+    private static func configuration(_ edge: String = "", use: String = "{ capacity: 1000 }") -> String {
         RunningGate.configuration(
             "replayStore: \(use)\nedge: { listen: \"127.0.0.1:0\", tokens: \(sources)\(edge) }",
             catalogue: catalogue
@@ -507,7 +507,7 @@ import Testing
 
     @Test func `leaves the event loop for a store that does input and output`() async throws {
         let folder = try TemporaryFolder()
-        let use = "{ store: sqlite, deadline: 10s, sqlite: { file: \"\(folder.file("uses.sqlite"))\" } }"
+        let use = "{ deadline: 10s, sqlite: \"\(folder.file("uses.sqlite"))\" }"
         try await Self.with(Self.configuration(use: use)) { (gate) throws in
             let token = try gate.token()
             let connection = try HTTPConnection(gate.edge)
@@ -520,7 +520,7 @@ import Testing
     }
 
     @Test func `refuses what it has no room for`() async throws {
-        try await Self.with(Self.configuration(use: "{ memory: { capacity: 1 } }")) { (gate) throws in
+        try await Self.with(Self.configuration(use: "{ capacity: 1 }")) { (gate) throws in
             _ = try Self.check(by: gate, in: "nginx", target: "/live/tnt/a?token=\(try gate.token())")
             let other = try gate.token(GateSample.claims(session: "another"))
             let full = try Self.check(by: gate, in: "nginx", target: "/live/tnt/a?token=\(other)")

@@ -171,8 +171,8 @@ import Testing
     }
 
     private static let spoe = """
-        replayStore: { memory: { capacity: 1000 } }
-        edge: { spoe: "127.0.0.1:0", tokens: [{ query: token }] }
+        replayStore: { capacity: 1000 }
+        edge: { listen: "spoe:127.0.0.1:0", tokens: [{ query: token }] }
         """
 
     /// Sends frames to a gate, and returns what the gate sends as text.
@@ -209,7 +209,7 @@ import Testing
     }
 
     @Test func `is taken from trusted peers only`() async throws {
-        let spoe = Self.spoe.replacing("tokens:", with: "trustLoopback: false, tokens:")
+        let spoe = Self.spoe.replacing("tokens:", with: "peers: [], tokens:")
         try await RunningGate.with(RunningGate.configuration(spoe)) { (gate) throws in
             #expect(try HTTPConnection(gate.offloads[0]).isClosedByPeer())
             let refused = "playgate_connections_refused_total{listener=\"spoe\",reason=\"untrusted_peer\"}"
@@ -230,17 +230,17 @@ import Testing
     @Test func `has a listener with or without another, which changes with a restart only`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("signer.pem", contents: try GateSample.trusted.get().keys.signerCertificate)
-        let both = Self.spoe.replacing("spoe:", with: "listen: \"[::1]:8081\", spoe:")
+        let both = Self.spoe.replacing("\"spoe:127.0.0.1:0\"", with: "[\"[::1]:8081\", \"spoe:127.0.0.1:0\"]")
         for (text, edges) in [(both, ["[::1]:8081"]), (Self.spoe, [])] {
             let file = try folder.write("gate.yaml", contents: RunningGate.configuration(text))
             let summary = try GateServer(configurationFile: file, at: GateSample.time).summary
             #expect(summary.edges == edges && summary.offloads == ["127.0.0.1:0"])
         }
         try await RunningGate.with(RunningGate.configuration(Self.spoe)) { (gate) throws in
-            let other = Self.spoe.replacing("127.0.0.1:0", with: "unix:other.sock")
+            let other = Self.spoe.replacing("spoe:127.0.0.1:0", with: "spoe:unix:other.sock")
             try gate.folder.write("gate.yaml", contents: RunningGate.configuration(other))
             #expect(try gate.admin("POST", path: "/reload").status == 200)
-            #expect(try gate.log("a change of edge.spoe takes effect after a restart").count == 1)
+            #expect(try gate.log("a change of edge.listen takes effect after a restart").count == 1)
         }
     }
 }

@@ -10,7 +10,7 @@ import Testing
     private static func configuration(_ edge: String, listen: String = "127.0.0.1:0") -> String {
         RunningGate.configuration(
             """
-            replayStore: { memory: { capacity: 1000 } }
+            replayStore: { capacity: 1000 }
             edge: { listen: "\(listen)", tokens: [{ query: token }]\(edge) }
             """,
             catalogue: "    - { path: /free/, protected: false }"
@@ -27,7 +27,7 @@ import Testing
     func `2: from afar is closed at once, unless it is trusted`(isTrusted: Bool) async throws {
         let address = try #require(try ownAddress())
         let peers = isTrusted ? "\(address)/31" : "233.252.0.0/24, \"2001:db8::/32\""
-        let edge = ", limits: { connections: 4 }, trustedPeers: [\(peers)]"
+        let edge = ", peers: [loopback, \(peers)] }\nadvanced: { limits: { connections: 4 }"
         try await RunningGate.with(Self.configuration(edge, listen: "0.0.0.0:0")) { (gate) throws in
             let port = try #require(gate.edge.split(separator: ":").last)
             let connect = { try HTTPConnection("\(address):\(port)") }
@@ -47,22 +47,22 @@ import Testing
     }
 
     @Test func `of this machine needs to be trusted too, if the configuration says so`() async throws {
-        try await RunningGate.with(Self.configuration(", trustLoopback: false")) { (gate) throws in
+        try await RunningGate.with(Self.configuration(", peers: []")) { (gate) throws in
             #expect(try HTTPConnection(gate.edge).isClosedByPeer())
         }
-        let named = ", trustLoopback: false, trustedPeers: [127.0.0.1]"
+        let named = ", peers: [127.0.0.1]"
         try await RunningGate.with(Self.configuration(named)) { (gate) throws in
             #expect(try Self.check(try HTTPConnection(gate.edge)) == 200)
         }
         let folder = try TemporaryFolder()
         let socket = "unix:\(folder.file("edge.sock"))"
-        try await RunningGate.with(Self.configuration(", trustLoopback: false", listen: socket)) { (gate) throws in
+        try await RunningGate.with(Self.configuration(", peers: []", listen: socket)) { (gate) throws in
             #expect(try Self.check(try HTTPConnection(gate.edge)) == 200)
         }
     }
 
     @Test func `gets no more connections than its quota, and they come back`() async throws {
-        let limits = ", limits: { connections: 8, connectionsPerPeer: 3 }"
+        let limits = " }\nadvanced: { limits: { connections: 8, connectionsPerPeer: 3 }"
         try await RunningGate.with(Self.configuration(limits)) { (gate) throws in
             var connections = try (0..<3).map { _ in try HTTPConnection(gate.edge) }
             for connection in connections { #expect(try Self.check(connection) == 200) }
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func `that opens the last connection makes the gate unready, until one is free`() async throws {
-        let limits = ", limits: { connections: 2, connectionsPerPeer: 2 }"
+        let limits = " }\nadvanced: { limits: { connections: 2, connectionsPerPeer: 2 }"
         try await RunningGate.with(Self.configuration(limits)) { (gate) throws in
             #expect(try gate.admin("GET", path: "/readyz").status == 200)
             var connections = try (0..<2).map { _ in try HTTPConnection(gate.edge) }

@@ -63,7 +63,7 @@ enum Film {
               session: \(session)s
               scheme: http
               host: "EDGE"
-              renewable: false
+              renew: { type: none }
               deliver: [segment]
               cookie: { sameSite: Lax }
         """

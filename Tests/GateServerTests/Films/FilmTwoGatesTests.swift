@@ -17,7 +17,7 @@ import Testing
         let folder = try TemporaryFolder()
         let sockets = ["one", "two"].map { folder.file("\($0).sock") }
         let gates = try sockets.map { socket in
-            let store = "{ store: redis, deadline: 5s, redis: { address: \"unix:\(redis.socket)\" } }"
+            let store = "{ deadline: 5s, redis: \"unix:\(redis.socket)\" }"
             let configuration = Self.configuration(store: store, socket: socket, renewing: "59s")
             return try ServedGate(
                 in: folder,
@@ -70,10 +70,10 @@ import Testing
         let folder = try TemporaryFolder()
         let memory = try ServedGate(
             in: folder,
-            configuration: Self.configuration(store: "{ store: memory }", socket: folder.file("one.sock")),
+            configuration: Self.configuration(store: "{}", socket: folder.file("one.sock")),
             name: "one"
         )
-        let redis = "{ store: redis, deadline: 100ms, redis: { address: \"unix:\(folder.file("none"))\" } }"
+        let redis = "{ deadline: 100ms, redis: \"unix:\(folder.file("none"))\" }"
         let away = try ServedGate(
             in: folder,
             configuration: Self.configuration(store: redis, socket: folder.file("two.sock")),

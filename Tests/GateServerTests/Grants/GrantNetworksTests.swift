@@ -23,8 +23,8 @@ import Testing
             trust: { keys: [{ file: signer.pem }] }
             api: { listen: "127.0.0.1:0", anonymous: true, hosts: [gate, g] }
             admin: { listen: "127.0.0.1:0" }
-            reload: { watch: false }
-            replayStore: { memory: { capacity: 1000 } }
+            watch: false
+            replayStore: { capacity: 1000 }
             \(printed)
             """
     }

@@ -37,7 +37,7 @@ import Testing
     @Test func `refuses nothing while the file of the keys is read again`() async throws {
         let configuration = RunningGate.configuration(
             """
-            replayStore: { memory: { capacity: 1000000 } }
+            replayStore: { capacity: 1000000 }
             keys: { ring: { set: keys.json } }
             grants:
               subjectKey: \(Self.secret)
@@ -49,7 +49,7 @@ import Testing
                     - { path: /film/, resource: TNT, admits: grant, grant: live }
                 """
         )
-        .replacing("reload: { watch: false }", with: "reload: { interval: 100ms }")
+        .replacing("watch: false", with: "advanced: { watchInterval: 100ms }")
         let set = try Self.firstSet()
         try await RunningGate.with(configuration, files: ["keys.json": set]) { (gate) throws in
             let load = RotationLoad(gate) { number in
@@ -116,11 +116,11 @@ import Testing
         let server = try await KeySetServer(try Self.playgate("keys", "export", file))
         let configuration = RunningGate.configuration(
             """
-            replayStore: { memory: { capacity: 1000 } }
+            replayStore: { capacity: 1000 }
             grants:
               subjectKey: \(Self.secret)
               profiles: { theirs: { issuer: other } }
-              issuers: [{ issuer: other, jwks: "\(server.url)", fetch: { networks: [127.0.0.1] } }]
+              issuers: [{ issuer: other, source: { url: "\(server.url)", networks: [127.0.0.1] } }]
             edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
             """,
             catalogue: "    - { path: /film/, resource: TNT, admits: grant, grant: theirs }"

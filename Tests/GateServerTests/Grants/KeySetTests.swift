@@ -36,13 +36,13 @@ import Testing
     private static func configuration(_ server: KeySetServer, more: String = "") -> String {
         RunningGate.configuration(
             """
-            replayStore: { memory: { capacity: 1000 } }
+            replayStore: { capacity: 1000 }
+            stateFolder: .
             grants:
               subjectKey: MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=
-              keySetFolder: .
               profiles:
                 theirs: { issuer: other }
-              issuers: [{ issuer: other, jwks: "\(server.url)", fetch: { networks: [127.0.0.1] } }]
+              issuers: [{ issuer: other, source: { url: "\(server.url)", networks: [127.0.0.1] } }]
             edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
             \(more)
             """,
@@ -154,7 +154,7 @@ import Testing
         let keys = try Keys("a")
         let server = try await KeySetServer(try keys.set(0))
         let folder = try TemporaryFolder()
-        let text = Self.configuration(server).replacing("keySetFolder: .", with: "keySetFolder: \"\(folder.path)\"")
+        let text = Self.configuration(server).replacing("stateFolder: .", with: "stateFolder: \"\(folder.path)\"")
         try await RunningGate.with(text) { (gate) throws in
             #expect(try eventually { try Self.fetches(by: gate) == 1 })
             server.publish("<html>", status: .internalServerError)
@@ -201,14 +201,14 @@ import Testing
             #expect(server.requests == 1)
             try gate.folder.write(
                 "gate.yaml",
-                contents: text.replacing("{ networks", with: "{ maximumStale: 1h, networks")
+                contents: text + "\nadvanced: { keySets: { maximumStale: 1h } }\n"
             )
             #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(eventually { server.requests == 2 })
             #expect(try Self.check(by: gate, grant: try keys.grant(0, at: gate.now)) == "granted")
             // Without the issuer, nothing is fetched any more.
             let none = text.split(separator: "\n").map { line in
-                line.contains("issuers: [") ? "  issuers: [{ issuer: other, keySet: set.json }]" : String(line)
+                line.contains("issuers: [") ? "  issuers: [{ issuer: other, source: set.json }]" : String(line)
             }
             try gate.folder.write("set.json", contents: try keys.set(0))
             try gate.folder.write("gate.yaml", contents: none.joined(separator: "\n"))
@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test func `have metrics that are on the page`() async throws {
-        let page = try String(contentsOfFile: "\(repository)/docs/how-to/operations.md", encoding: .utf8)
+        let page = try String(contentsOfFile: "\(repository)/docs/reference/metrics.md", encoding: .utf8)
         let server = try await KeySetServer(try Keys("a").set(0))
         try await RunningGate.with(Self.configuration(server)) { (gate) throws in
             let text = try gate.admin("GET", path: "/metrics").body

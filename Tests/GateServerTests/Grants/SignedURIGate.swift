@@ -9,7 +9,7 @@ import Keys
 import Platform
 import Testing
 
-/// A gate with the configuration that docs/reference/uri-signing.md prints, and keys in files.
+/// A gate with the configuration that docs/how-to/sign-uris.md prints, and keys in files.
 struct SignedURIGate: Sendable {
     typealias Object = [String: Any]
 
@@ -26,7 +26,7 @@ struct SignedURIGate: Sendable {
         changes: [(String, String)] = [],
         body: @escaping @Sendable (SignedURIGate) throws -> Void
     ) async throws {
-        let page = try String(contentsOfFile: repository + "/docs/reference/uri-signing.md", encoding: .utf8)
+        let page = try String(contentsOfFile: repository + "/docs/how-to/sign-uris.md", encoding: .utf8)
         let yaml = try #require(page.components(separatedBy: "```yaml\n").dropFirst().first)
         var printed = try #require(yaml.components(separatedBy: "```").first)
         for (old, new) in changes {
@@ -38,8 +38,8 @@ struct SignedURIGate: Sendable {
             trust: { keys: [{ file: signer.pem }] }
             api: { listen: "127.0.0.1:0", anonymous: true, hosts: [gate, g] }
             admin: { listen: "127.0.0.1:0" }
-            reload: { watch: false }
-            replayStore: { memory: { capacity: 1000 } }
+            watch: false
+            replayStore: { capacity: 1000 }
             \(printed)
             """
         let files = [

@@ -8,7 +8,7 @@ import Keys
 import Platform
 import Testing
 
-/// Renewal by redirect, redirection to another network, and the log fields of docs/reference/uri-signing.md.
+/// Renewal by redirect, redirection to another network, and the log fields of docs/how-to/sign-uris.md.
 @Suite struct `A gate that redirects signed URIs` {
     private static let manifest = "/live/query/master.m3u8"
 

@@ -42,7 +42,7 @@ import Testing
 
     @Test func `that is not trusted is believed nothing`() async throws {
         let origin = try Self.origin()
-        try await ManifestGate.with(origin, manifest: ["trustLoopback: false"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["peers: []"]) { (gate) throws in
             let facts = ["X-Forwarded-Host": "second.example", "X-Forwarded-Proto": "https", "X-Original-Geo": "US"]
             let token = try gate.token().percentEncoded
             let answer = try gate.manifest(at: "\(Self.path)?token=\(token)", headers: facts, host: "cdn.example:8080")

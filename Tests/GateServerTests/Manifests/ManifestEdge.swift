@@ -49,7 +49,7 @@ extension EdgeProxy {
               life: 10s
               session: 120s
               scheme: http
-              renewable: false
+              renew: { type: none }
               deliver: [segment]
               cookie: { sameSite: Lax }
         manifest: { listen: "127.0.0.1:0", origin: "http://ORIGIN", mode: \(mode) }

@@ -30,12 +30,13 @@ enum ManifestGate {
     static func configuration(
         origin: String,
         _ manifest: [String] = [],
-        sources: String = "tokens: [{ query: token }, { header: X-Media-Token }]"
+        sources: String = "tokens: [{ query: token }, { header: X-Media-Token }]",
+        advanced: String = ""
     ) -> String {
         let lines = ["listen: \"127.0.0.1:0\"", "origin: \"\(origin)\"", sources] + manifest
         return RunningGate.configuration(
             """
-            replayStore: { memory: { capacity: 1000 } }
+            replayStore: { capacity: 1000 }
             keys: { k1: { secret: \(secret) } }
             grants:
               subjectKey: \(secret)
@@ -44,6 +45,7 @@ enum ManifestGate {
                 few: { issuer: playgate, key: k1, life: \(life)s, session: \(session)s, renew: { deadline: 10s }, maxConcurrentStreams: 1 }
             manifest:
             \(lines.map { "  \($0)" }.joined(separator: "\n"))
+            advanced: { \(advanced) }
             """,
             catalogue: catalogue
         )
@@ -53,9 +55,10 @@ enum ManifestGate {
     static func with(
         _ origin: ScriptedOrigin,
         manifest: [String] = [],
+        advanced: String = "",
         body: @escaping @Sendable (RunningGate) throws -> Void
     ) async throws {
-        try await RunningGate.with(configuration(origin: origin.url, manifest)) { (gate) throws in
+        try await RunningGate.with(configuration(origin: origin.url, manifest, advanced: advanced)) { (gate) throws in
             // The mirror of revocations is read first.
             #expect(try eventually { try gate.admin("GET", path: "/readyz").status == 200 })
             try body(gate)

@@ -14,7 +14,10 @@ import Testing
         let film = "#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"k.bin\"\n#EXTINF:2,\nseg1.ts\n#EXT-X-ENDLIST\n"
         let origin = try ScriptedOrigin([Self.path: film])
         for isOn in [true, false] {
-            try await ManifestGate.with(origin, manifest: ["mode: \(mode)", "keysWithoutGrant: \(isOn)"]) {
+            try await ManifestGate.with(
+                origin,
+                manifest: ["mode: \(mode)", isOn ? "rewrite: keysWithoutGrant" : "rewrite: []"]
+            ) {
                 (gate) throws in
                 let answer = try gate.start(Self.path)
                 #expect(answer.body.contains("URI=\"/film/tnt/k.bin\"") == isOn, "\(answer)")
@@ -26,7 +29,7 @@ import Testing
     @Test func `write the grant once`() async throws {
         let film = "#EXTM3U\n#EXT-X-VERSION:8\n#EXTINF:2,\nseg1.ts\n#EXTINF:2,\nseg2.ts\n#EXT-X-ENDLIST\n"
         let origin = try ScriptedOrigin([Self.path: film])
-        try await ManifestGate.with(origin, manifest: ["defineGrant: true"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["rewrite: [defineGrant]"]) { (gate) throws in
             let answer = try gate.start(Self.path)
             #expect(
                 answer.references == ["/~cat={$playgate}/film/tnt/seg1.ts", "/~cat={$playgate}/film/tnt/seg2.ts"],

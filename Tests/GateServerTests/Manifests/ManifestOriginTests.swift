@@ -70,7 +70,7 @@ import Testing
     func `is not passed on unless it is a manifest`(number: Int) async throws {
         let (name, script, status, code) = Self.refused[number]
         let origin = try ScriptedOrigin { _ in script }
-        try await ManifestGate.with(origin, manifest: ["manifestBytes: 1024"]) { (gate) throws in
+        try await ManifestGate.with(origin, advanced: "manifests: { bytes: 1024 }") { (gate) throws in
             let answer = try gate.start(Self.path)
             #expect(answer.status == status && answer.code == code, "\(name): \(answer)")
             #expect(answer.values("Cache-Control") == ["no-store"] && answer.values("Location").isEmpty)
@@ -123,7 +123,7 @@ import Testing
         let origin = try ScriptedOrigin { _ in
             Script(bytes, type: "application/vnd.apple.mpegurl", headers: [("Content-Encoding", "gzip")])
         }
-        try await ManifestGate.with(origin, manifest: ["manifestBytes: 1000000"]) { (gate) throws in
+        try await ManifestGate.with(origin, advanced: "manifests: { bytes: 1000000 }") { (gate) throws in
             #expect(try gate.start(Self.path).code == "manifest_too_large")
         }
     }
@@ -177,7 +177,7 @@ import Testing
             script.pause = step
             return script
         }
-        try await ManifestGate.with(origin, manifest: ["timeouts: { response: 200ms, body: 200ms }"]) { (gate) throws in
+        try await ManifestGate.with(origin, advanced: "manifests: { response: 200ms, body: 200ms }") { (gate) throws in
             let answer = try gate.start(Self.path)
             #expect(answer.status == 504 && answer.code == "origin_timed_out", "\(answer)")
             #expect(eventually { origin.connections == 0 })
@@ -189,7 +189,7 @@ import Testing
             if head.uri.contains("_HLS_msn") { Thread.sleep(forTimeInterval: 0.3) }
             return Script(Self.film)
         }
-        try await ManifestGate.with(origin, manifest: ["timeouts: { response: 5s, body: 100ms }"]) { (gate) throws in
+        try await ManifestGate.with(origin, advanced: "manifests: { response: 5s, body: 100ms }") { (gate) throws in
             let token = try gate.token().percentEncoded
             #expect(try gate.manifest(at: "\(Self.path)?_HLS_msn=3&token=\(token)").status == 200)
         }
@@ -227,7 +227,7 @@ import Testing
             script.pause = .request
             return script
         }
-        try await ManifestGate.with(origin, manifest: ["fetches: 1"]) { (gate) throws in
+        try await ManifestGate.with(origin, advanced: "manifests: { fetches: 1 }") { (gate) throws in
             let target = "\(Self.path)?token=\(try gate.token().percentEncoded)"
             do {
                 let connection = try HTTPConnection(gate.manifests)

@@ -189,7 +189,7 @@ import Testing
             #expect(answer.status == 403 && answer.code == "edge_request_invalid", "\(answer)")
             #expect(origin.heads.isEmpty)
         }
-        try await ManifestGate.with(origin, manifest: ["trustLoopback: false"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["peers: []"]) { (gate) throws in
             let token = try gate.token().percentEncoded
             let answer = try gate.manifest(at: "\(Self.path)?token=\(token)", headers: ["X-Forwarded-Prefix": prefix])
             #expect(answer.status == 200 && answer.references.first?.hasPrefix("/~cat=") == true, "\(answer)")

@@ -53,14 +53,14 @@ import Testing
         try #require(raiseFileLimit(to: 9000), "raise the hard limit of open files (ulimit -Hn)")
         let folder = try TemporaryFolder()
         let digest = try Self.digest(Self.key)
-        let configuration = ServedGate.configuration("{ memory: { capacity: 10000 } }")
+        let configuration = ServedGate.configuration("{ capacity: 10000 }")
             .replacing(
                 "api: { listen: \"127.0.0.1:0\", anonymous: true, hosts: [gate, g] }",
                 with: """
                     api:
                       listen: "127.0.0.1:0"
-                      limits: { connectionsPerPeer: 4096 }
                       keys: [{ name: player-backend, sha256: "\(digest)", scopes: [playback] }]
+                    advanced: { limits: { connectionsPerPeer: 4096 } }
                     """
             )
         let limiter = try #require(Program.installed("prlimit"), "there is no limit for memory")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct `A listener` {
     private static func limits(_ text: String) -> String {
-        RunningGate.configuration(api: "  anonymous: true\n  hosts: [gate, g]\n  limits: { \(text) }\n")
+        RunningGate.configuration("advanced: { limits: { \(text) } }\n", api: "  anonymous: true\n  hosts: [gate, g]\n")
     }
 
     @Test func `listens on a unix socket`() async throws {

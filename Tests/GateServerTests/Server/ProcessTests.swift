@@ -69,7 +69,7 @@ final class Tally: Sendable {
         let server = try redis.start()
         let folder = try TemporaryFolder()
         let configuration = ServedGate.configuration(
-            "{ store: redis, deadline: 10s, redis: { address: \"unix:\(redis.socket)\" } }"
+            "{ deadline: 10s, redis: \"unix:\(redis.socket)\" }"
         )
         let first = try ServedGate(in: folder, configuration: configuration, name: "first")
         let second = try ServedGate(in: folder, configuration: configuration, name: "second")
@@ -88,7 +88,7 @@ final class Tally: Sendable {
     @Test func `on SQLite, killed and started again, allows no token twice`() async throws {
         let folder = try TemporaryFolder()
         let configuration = ServedGate.configuration(
-            "{ store: sqlite, deadline: 10s, sqlite: { file: uses.sqlite } }"
+            "{ deadline: 10s, sqlite: uses.sqlite }"
         )
         let gate = Mutex<ServedGate?>(try ServedGate(in: folder, configuration: configuration))
         let tokens = try await mint(3000)
@@ -128,7 +128,7 @@ final class Tally: Sendable {
         let gate = try ServedGate(
             in: folder,
             configuration: ServedGate.configuration(
-                "{ store: redis, deadline: 10s, redis: { address: \"unix:\(redis.socket)\" } }"
+                "{ deadline: 10s, redis: \"unix:\(redis.socket)\" }"
             )
         )
         #expect(eventually { gate.isReady })
@@ -157,7 +157,7 @@ final class Tally: Sendable {
 
     @Test func `fails no request because of reloads`() async throws {
         let folder = try TemporaryFolder()
-        let gate = try ServedGate(in: folder, configuration: ServedGate.configuration("{ store: memory }"))
+        let gate = try ServedGate(in: folder, configuration: ServedGate.configuration("{}"))
         let tokens = try await mint(3000)
         let tally = Tally()
         // On one thread: other tests may occupy those of tasks.
@@ -181,7 +181,7 @@ final class Tally: Sendable {
 
     @Test(arguments: [SIGTERM, SIGINT]) func `drains and ends with 0`(signal: Int32) async throws {
         let folder = try TemporaryFolder()
-        let gate = try ServedGate(in: folder, configuration: ServedGate.configuration("{ store: memory }"))
+        let gate = try ServedGate(in: folder, configuration: ServedGate.configuration("{}"))
         let idle = try HTTPConnection(gate.api)
         #expect(try idle.request("GET", path: "/v1/codes").status == 200)
         gate.program.signal(signal)
@@ -198,7 +198,7 @@ final class Tally: Sendable {
         let redis = try RedisServer()
         let server = try redis.start()
         defer { server.signal(SIGKILL) }
-        let use = "{ store: redis, deadline: \(deadline), redis: { address: \"unix:\(redis.socket)\" } }"
+        let use = "{ deadline: \(deadline), redis: \"unix:\(redis.socket)\" }"
         let gate = try ServedGate(in: try TemporaryFolder(), configuration: ServedGate.configuration(use, more: more))
         #expect(eventually { gate.isReady })
         server.signal(SIGSTOP)
@@ -220,7 +220,8 @@ final class Tally: Sendable {
     }
 
     @Test(.needsRedis) func `ends within its grace time while the store hangs`() async throws {
-        try await Self.withHangingStore(deadline: "10s", more: "shutdown: { grace: 500ms }") { (gate, waiting) throws in
+        try await Self.withHangingStore(deadline: "10s", more: "advanced: { shutdownGrace: 500ms }") {
+            (gate, waiting) throws in
             gate.program.signal(SIGTERM)
             // The request in hand is refused, or cut off.
             let answer = try? waiting.response()
@@ -238,8 +239,8 @@ final class Tally: Sendable {
             #expect((run.output + run.error).contains("gate.yaml:1:1: typo: unknown key"))
         }
         // An address that is in use.
-        let gate = try ServedGate(in: folder, configuration: ServedGate.configuration("{ store: memory }"))
-        let taken = ServedGate.configuration("{ store: memory }").replacing(
+        let gate = try ServedGate(in: folder, configuration: ServedGate.configuration("{}"))
+        let taken = ServedGate.configuration("{}").replacing(
             "listen: \"127.0.0.1:0\", anonymous",
             with: "listen: \"\(gate.api)\", anonymous"
         )
@@ -264,8 +265,10 @@ final class Tally: Sendable {
         #expect(try ServedGate.play(token, on: try HTTPConnection(gate.api)).status == 200)
     }
 
-    private static let tight = ServedGate.configuration("{ store: memory, memory: { capacity: 1000 } }")
-        .replacing("anonymous: true", with: "anonymous: true, limits: { headerBytes: 2048 }")
+    private static let tight = ServedGate.configuration(
+        "{ capacity: 1000 }",
+        more: "advanced: { limits: { headerBytes: 2048 } }"
+    )
 
     /// Sends malformed requests of several kinds on a few concurrent connections, until the first that is not refused.
     private static func abuse(_ gate: ServedGate, count: Int, seed: UInt64) async throws {

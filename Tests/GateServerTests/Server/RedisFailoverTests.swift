@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.needsRedis, .serialized) struct `playgate serve on several Redis servers` {
     private static func addresses(_ ports: [Int]) -> String {
-        "[\(ports.map { "\"127.0.0.1:\($0)\"" }.joined(separator: ", "))]"
+        ports.map { "127.0.0.1:\($0)" }.joined(separator: ",")
     }
 
     @Test func `refuses while Redis has no primary, and goes on with the next one by itself`() async throws {
@@ -18,7 +18,7 @@ import Testing
         let gate = try ServedGate(
             in: try TemporaryFolder(),
             configuration: ServedGate.configuration(
-                "{ store: redis, deadline: 10s, redis: { primary: gate, sentinels: \(sentinels) } }"
+                "{ deadline: 10s, redis: \"redis-sentinel://\(sentinels)/gate\" }"
             )
         )
         #expect(eventually { gate.isReady })
@@ -61,7 +61,7 @@ import Testing
         let ports = try await onThread { try fleet.startCluster(primaries: 3, replicas: 1) }
         let cluster = Self.addresses(ports)
         let configuration = ServedGate.configuration(
-            "{ store: redis, deadline: 10s, redis: { cluster: \(cluster) } }"
+            "{ deadline: 10s, redis: \"redis-cluster://\(cluster)\" }"
         )
         let folder = try TemporaryFolder()
         let gates = [

@@ -30,7 +30,7 @@ final class RunningGate: Sendable {
 
     /// Returns a configuration with the keys of ``GateSample/trusted`` and a small catalogue, followed by `more`.
     static func configuration(
-        _ more: String = "replayStore: { memory: { capacity: 1000 } }",
+        _ more: String = "replayStore: { capacity: 1000 }",
         catalogue: String = "",
         api: String = "  anonymous: true\n  hosts: [gate, g]\n"
     ) -> String {
@@ -49,7 +49,7 @@ final class RunningGate: Sendable {
           listen: 127.0.0.1:0
         \(api)
         admin: { listen: "127.0.0.1:0" }
-        reload: { watch: false }
+        watch: false
         \(more)
         """
     }

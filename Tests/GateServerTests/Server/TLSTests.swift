@@ -61,7 +61,7 @@ import Testing
 
     private static func tls(_ folder: TemporaryFolder) -> String {
         """
-        tls: { certificate: "\(folder.file("server.pem"))", key: "\(folder.file("server.key"))", clientAuthorities: "\(folder.file("authority.pem"))" }
+        tls: { certificate: "\(folder.file("server.pem"))", key: "\(folder.file("server.key"))", authorities: "\(folder.file("authority.pem"))" }
         """
     }
 
@@ -84,11 +84,9 @@ import Testing
         RunningGate.configuration(
             """
             edge:
-              listen: "127.0.0.1:0"
-              spoe: "127.0.0.1:0"
+              listen: ["127.0.0.1:0", "spoe:127.0.0.1:0", "grpc:127.0.0.1:0"]
               tokens: [{ query: token }]
               \(tls(folder))
-              grpc: { listen: "127.0.0.1:0", \(tls(folder)) }
             """
         ).replacingOccurrences(
             of: "admin: { listen: \"127.0.0.1:0\" }",
@@ -137,12 +135,12 @@ import Testing
         let address = try #require(try ownAddress())
         let configuration = RunningGate.configuration(
             """
-            replayStore: { memory: { capacity: 1000 } }
+            replayStore: { capacity: 1000 }
             edge:
               listen: 0.0.0.0:0
               tokens: [{ query: token }]
               \(Self.tls(folder))
-              clientCertificates: ["\(try Self.fingerprint(folder))"]
+              peers: ["sha256:\(try Self.fingerprint(folder))"]
             """
         )
         try await RunningGate.with(configuration) { (gate) throws in
@@ -170,16 +168,12 @@ import Testing
         let folder = try Self.certificates()
         let configuration = RunningGate.configuration(
             """
-            replayStore: { memory: { capacity: 1000 } }
+            replayStore: { capacity: 1000 }
             edge:
-              listen: "127.0.0.1:0"
+              listen: ["127.0.0.1:0", "grpc:127.0.0.1:0"]
               tokens: [{ query: token }]
-              trustLoopback: false
               \(Self.tls(folder))
-              clientCertificates: ["\(try Self.fingerprint(folder))"]
-              grpc:
-                listen: "127.0.0.1:0"
-                \(Self.tls(folder))
+              peers: ["sha256:\(try Self.fingerprint(folder))"]
             """
         )
         try await RunningGate.with(configuration) { (gate) throws in

@@ -8,7 +8,7 @@ import Testing
 
 /// A process that runs while what it lives on comes to its end.
 @Suite(.serialized) struct `playgate serve, at the end of a resource,` {
-    private static let fullDisk = "{ store: sqlite, deadline: 10s, sqlite: { file: disk/uses.sqlite } }"
+    private static let fullDisk = "{ deadline: 10s, sqlite: disk/uses.sqlite }"
 
     /// Runs a gate whose folder `disk` is a file system of sixteen mebibytes.
     private static func onSmallDisk(_ folder: TemporaryFolder) throws -> ServedGate {
@@ -56,7 +56,7 @@ import Testing
         func clock(_ time: String) throws { try folder.write("clock", contents: "2031-01-02 \(time)\n") }
         try clock("10:04:05")
         let keys = "keys: [{ file: signer.pem, notAfter: \"2031-01-02T10:05:00Z\" }"
-        let configuration = ServedGate.configuration("{ store: memory }")
+        let configuration = ServedGate.configuration("{}")
             .replacing("keys: [{ file: signer.pem }", with: keys)
         let environment = try PreloadedClock.environment(folder)
         let gate = try ServedGate(

@@ -107,7 +107,7 @@ enum EdgePageRules {
             "    map $uri $requested":
                 "    map $origin_path $origin_args { volatile; \"\" \"\"; default \"?$args\"; }\n    map $uri $requested",
         ]
-        let page = try EdgeProxy.file("docs/how-to/edges/nginx.md")
+        let page = try EdgeProxy.file("docs/how-to/edges/nginx-rules.md")
         for (printed, other) in replacing where printed != "$origin_path $uri\";" && !printed.hasPrefix("$origin_path;")
         {
             #expect(page.contains(other.split(separator: "\n")[0].trimmingCharacters(in: .whitespaces)), "\(printed)")

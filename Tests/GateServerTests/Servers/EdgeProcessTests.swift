@@ -12,7 +12,7 @@ import Testing
 @Suite(.serialized) struct `playgate serve at an edge` {
     private static func configuration(_ listen: String, more: String = "") -> String {
         ServedGate.configuration(
-            "{ store: memory }",
+            "{}",
             more: "edge: { listen: \(listen), tokens: [{ query: token }]\(more) }"
         )
         .replacing("resource: TNT }]", with: "resource: TNT }, { path: /live/seg/, resource: TNT, admits: ttl }]")
@@ -27,7 +27,7 @@ import Testing
     func `serves others undisturbed by 10,000 idle connections and 1,000 slow ones`() async throws {
         try #require(raiseFileLimit(to: 14_000), "raise the hard limit of open files (ulimit -Hn)")
         let folder = try TemporaryFolder()
-        let limits = ", limits: { connections: 12000, requestTimeout: 20s, idleTimeout: 10m }"
+        let limits = " }\nadvanced: { limits: { connections: 12000, requestTimeout: 20s, idleTimeout: 10m }"
         let address = "unix:\(folder.file("edge.sock"))"
         let gate = try ServedGate(in: folder, configuration: Self.configuration("\"\(address)\"", more: limits))
         let target = "/live/seg/1?token=\(try await mint(1)[0])"

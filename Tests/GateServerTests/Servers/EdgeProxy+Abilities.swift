@@ -25,8 +25,8 @@ extension EdgeProxy {
     /// The gate's listener that the edge asks, by its name in metrics.
     var listener: String { self == .haproxy ? "spoe" : self == .envoyGRPC ? "grpc" : "edge" }
 
-    /// The key of the listener's addresses in the section `edge`.
-    var listenKey: String { self == .haproxy ? "spoe" : "listen" }
+    /// The beginning of the listener's addresses in the section `edge`: the protocol, unless it is HTTP.
+    var listenPrefix: String { self == .haproxy ? "spoe:" : "" }
 
     /// True if the edge decides by the gate's policy, and asks only for what only the gate can tell.
     var decidesInside: Bool { [.nginxModule, .varnishModule, .envoyModule, .trafficserverModule].contains(self) }

@@ -51,6 +51,18 @@ enum EdgeProxy: String, CaseIterable {
         return line
     }
 
+    /// The page of the block that is marked as `kind`.
+    private func pageName(of kind: String) -> String {
+        switch kind {
+        case "nginx-segment", "nginx-segment-map", "nginx-package", "nginx-package-map": "nginx-rules"
+        case "nginx-facts": "nginx-module-rules"
+        case "yaml-grpc", "yaml-grpc-cluster": "envoy-grpc"
+        case "lua-package": "envoy-rules"
+        case "lua-segment" where self != .trafficserver: "envoy-rules"
+        default: self == .envoyGRPC ? "envoy" : rawValue
+        }
+    }
+
     /// The block of the edge's page that is marked as `kind`, with the common placeholders replaced.
     func block(
         _ kind: String,
@@ -59,7 +71,7 @@ enum EdgeProxy: String, CaseIterable {
         gate: String,
         origin: Int
     ) throws -> String {
-        let page = try Self.file(name ?? "docs/how-to/edges/\(self == .envoyGRPC ? "envoy" : rawValue).md")
+        let page = try Self.file(name ?? "docs/how-to/edges/\(pageName(of: kind)).md")
         let start = try #require(page.range(of: "```\(kind)\n")).upperBound
         let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
         return String(page[start..<end])
@@ -115,7 +127,7 @@ extension EdgeProxy {
         packages: Bool = false,
         catalogue: String = catalogue,
         edge: String = "",
-        use: String = "{ memory: { capacity: 1000 } }",
+        use: String = "{ capacity: 1000 }",
         more: String = "",
         isOnPort: Bool = false,
         replacing: [String: String] = [:],
@@ -129,11 +141,11 @@ extension EdgeProxy {
         if let segment { tokens = tokens.replacing("]", with: ", { segment: \"\(segment)\" }]") }
         let port = isOnPort ? try RunningEdge.freePort() : nil
         let origin = try RecordingOrigin()
-        let grpc = asksOverHTTP ? "" : ", grpc: { listen: \"unix:\(folder.file("grpc.sock"))\" }"
+        let grpc = asksOverHTTP ? "" : ", \"grpc:unix:\(folder.file("grpc.sock"))\""
         var configuration = RunningGate.configuration(
             """
             replayStore: \(use)
-            edge: { \(listenKey): "\(listen)", \(tokens)\(edge)\(grpc) }
+            edge: { listen: ["\(listenPrefix)\(listen)"\(grpc)], \(tokens)\(edge) }
             \(more.replacing("EDGE", with: "127.0.0.1:\(port ?? 1)").replacing("ORIGIN", with: "127.0.0.1:\(origin.port)"))
             """,
             catalogue: catalogue

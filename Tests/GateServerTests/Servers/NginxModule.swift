@@ -21,8 +21,8 @@ enum NginxModule {
 
     /// Returns a gate's configuration with its API on a socket in `folder`, and a policy that a test's jumps in time do not end.
     static func configuration(_ text: String, in folder: TemporaryFolder) -> String {
-        let socket = "api:\n  listen: unix:\(folder.file("api.sock"))\n  bundle: { maxAge: 30d }"
-        return text.replacing("api:\n  listen: 127.0.0.1:0", with: socket)
+        let socket = "api:\n  listen: unix:\(folder.file("api.sock"))"
+        return text.replacing("api:\n  listen: 127.0.0.1:0", with: socket) + "\nadvanced: { bundleMaxAge: 30d }\n"
     }
 
     /// Gives the module's nginx in `folder` the gate's clock, and its policy as a file.

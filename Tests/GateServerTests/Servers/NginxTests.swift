@@ -37,7 +37,7 @@ import Testing
 
     /// A block of the page that is marked as `kind`.
     private static func block(_ kind: String) throws -> String {
-        let page = try EdgeProxy.file("docs/how-to/edges/nginx.md")
+        let page = try EdgeProxy.file("docs/how-to/edges/socket.md")
         let start = try #require(page.range(of: "```\(kind)\n")).upperBound
         return String(page[start..<(try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound)])
     }
@@ -57,7 +57,7 @@ import Testing
         let socket = folder.file("run/edge.sock")
         var edge = try Self.block("yaml").replacing("/run/playgate/edge.sock", with: socket)
         if !hasGroup { edge = edge.replacing("  socketGroup: www-data\n", with: "") }
-        let configuration = ServedGate.configuration("{ store: memory }", more: edge + "  tokens: [{ query: token }]\n")
+        let configuration = ServedGate.configuration("{}", more: edge + "  tokens: [{ query: token }]\n")
         let file = try folder.write(
             "gate.yaml",
             contents: configuration.replacing("entries: [", with: "entries: [{ path: /live/free/, protected: false }, ")

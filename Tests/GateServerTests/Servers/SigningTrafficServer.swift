@@ -5,7 +5,7 @@ import Foundation
 import GateTestSupport
 import Testing
 
-/// A running Traffic Server with its plugin `uri_signing`, as docs/reference/uri-signing.md configures it.
+/// A running Traffic Server with its plugin `uri_signing`, as docs/how-to/sign-uris.md configures it.
 final class SigningTrafficServer {
     let origin: RecordingOrigin
     private let folder: TemporaryFolder
@@ -51,7 +51,7 @@ final class SigningTrafficServer {
 
     /// The block of the page that is marked as `kind`.
     static func block(_ kind: String) throws -> String {
-        let page = try EdgeProxy.file("docs/reference/uri-signing.md")
+        let page = try EdgeProxy.file("docs/how-to/sign-uris.md")
         let start = try #require(page.range(of: "```\(kind)\n")).upperBound
         let end = try #require(page.range(of: "```\n", range: start..<page.endIndex)).lowerBound
         return String(page[start..<end])

@@ -84,7 +84,7 @@ extension Trait where Self == ConditionTrait {
         _ collector: ScriptedOrigin,
         sample: String = "100%",
         more: String = "",
-        use: String = "{ memory: { capacity: 1000 } }"
+        use: String = "{ capacity: 1000 }"
     ) throws -> String {
         RunningGate.configuration(
             """
@@ -262,7 +262,7 @@ extension Trait where Self == ConditionTrait {
         let folder = try TemporaryFolder()
         let gate = try ServedGate(
             in: folder,
-            configuration: ServedGate.configuration("{ store: memory }", more: try Self.section(collector))
+            configuration: ServedGate.configuration("{}", more: try Self.section(collector))
         )
         let token = try GateSample.current.get().issuer.issue(GateSample.claims(), at: .now()).serialized
         #expect(try ServedGate.play(token, on: HTTPConnection(gate.api)).status == 200)
