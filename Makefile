@@ -4,7 +4,7 @@
 export SWIFT_DETERMINISTIC_HASHING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build debug demo demo-tv build-tests test test-fast film api-check docs lint format sanitize fuzz bench bench-build bench-peers bench-report bench-gate soak libplaygate nginx-module varnish-module envoy-module trafficserver-module dist dist-test clean
+.PHONY: help setup build debug demo demo-tv build-tests test test-fast film api-check docs docs-site lint format sanitize fuzz bench bench-build bench-peers bench-report bench-gate soak libplaygate nginx-module varnish-module envoy-module trafficserver-module dist dist-test clean
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,9 @@ api-check: debug  ## Drive the running gate by its OpenAPI document, with schema
 docs: setup  ## Build the documentation of the libraries into .build-docs, and check it
 	swift build
 	@scripts/docs
+
+docs-site:  ## Build the pages into a site with search (.build-site/site)
+	@scripts/docs-site
 
 lint:  ## Check format, floors, sizes, imports, unsafe code, keys, scripts and documentation
 	@scripts/lint
