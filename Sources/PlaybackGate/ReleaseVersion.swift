@@ -4,5 +4,5 @@
 /// The version of this package.
 package enum ReleaseVersion {
     /// The version, by Semantic Versioning.
-    package static let current: StaticString = "0.1.0"
+    package static let current: StaticString = "0.2.0"
 }
