@@ -38,7 +38,7 @@
             let lines = server.requests.joined().components(separatedBy: "\r\n").map { $0.lowercased() }
             #expect(lines[0] == "get /jwks.json?a=b http/1.1")
             #expect(lines.contains("if-none-match: \"0\"") && lines.contains("host: 127.0.0.1:\(server.port)"))
-            #expect(lines.contains("accept: application/jwk-set+json, application/json"))
+            #expect(lines.contains("accept: application/jwk-set+json, application/json, application/cose-key-set"))
             #expect(!lines.contains { $0.hasPrefix("accept-encoding") || $0.hasPrefix("cookie") })
         }
 

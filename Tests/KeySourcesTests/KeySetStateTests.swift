@@ -78,7 +78,7 @@ import Testing
             "no type", .success(SetSample.response(status: 200, headers: [], body: SetSample.set(["x"]))),
             .contentTypeRefused
         ),
-        ("CBOR", html("application/cose-key-set"), .contentTypeRefused),
+        ("CBOR", html("application/cose-key-set"), .malformed),
         (
             "compression",
             .success(

@@ -26,7 +26,10 @@ import Testing
             grants: { subjectKey: \(String(repeating: "A", count: 44)), profiles: { live: { issuer: playgate, key: k1 } } }
             """
     )
-    .replacing("resource: TNT }]", with: "resource: TNT }, { path: /film/, resource: TNT, grant: live }]")
+    .replacing(
+        "resource: TNT }]",
+        with: "resource: TNT }, { path: /film/, resource: TNT, grant: live }, { path: /clips/, resource: TNT, admits: ttl }]"
+    )
 
     @Test(.needsPrometheus, .needsRedis)
     func `has data for every query, of a gate that has decided`() async throws {

@@ -43,9 +43,9 @@ enum ManifestGate {
               profiles:
                 live: { issuer: playgate, key: k1, life: \(life)s, session: \(session)s, renew: { deadline: 10s } }
                 few: { issuer: playgate, key: k1, life: \(life)s, session: \(session)s, renew: { deadline: 10s }, maxConcurrentStreams: 1 }
+            advanced: { \(advanced) }
             manifest:
             \(lines.map { "  \($0)" }.joined(separator: "\n"))
-            advanced: { \(advanced) }
             """,
             catalogue: catalogue
         )
