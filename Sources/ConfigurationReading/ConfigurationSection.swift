@@ -17,7 +17,7 @@ package final class ConfigurationSection {
     /// The table that is being made of the settings; `nil` while a file is read.
     private let table: SettingsTable?
     private var known: [String] = []
-    private var renamed: [String: String] = [:]
+    private var renamed: [String: (new: String, usual: String?)] = [:]
     private var inForce: [JSON.Member] = []
 
     /// Creates a reader.
@@ -77,7 +77,9 @@ package final class ConfigurationSection {
     }
 
     /// Notes that a key has another name now: a file that has the old one gets an error with the new one.
-    package func rename(_ old: String, to new: String) { renamed[old] = new }
+    ///
+    /// - Parameter usual: The value that needs no key any more, if the new one is for others; `nil` if it is for all.
+    package func rename(_ old: String, to new: String, unless usual: String? = nil) { renamed[old] = (new, usual) }
 
     /// Records a problem with `key`, which is known thereby: a misspelt key may be meant for a missing one.
     package func note(at key: String, message: String) {
@@ -503,8 +505,10 @@ package final class ConfigurationSection {
                 continue
             }
             guard !known.contains(name) else { continue }
-            if let new = renamed[name] {
-                problems.add(at: file.location(of: key, key: keyPath(name)), message: "is \(new) now")
+            if let (new, usual) = renamed[name] {
+                let isUsual = usual != nil && value(name)?.scalar?.string == usual
+                let message = isUsual ? "is gone: \(usual ?? "") is the default, so remove the line" : "is \(new) now"
+                problems.add(at: file.location(of: key, key: keyPath(name)), message: message)
                 continue
             }
             let near = known.min { $0.distance(to: name) < $1.distance(to: name) }
@@ -513,10 +517,25 @@ package final class ConfigurationSection {
             if let meant { problems.noteMeant(keyPath(meant)) }
             let hint = meant.map { "; did you mean \($0)?" }
             problems.add(
-                at: file.location(of: key, key: keyPath(name)),
+                at: file.location(of: key, key: keyPath(name.isPlainKey ? name : "?")),
                 message: "unknown key\(hint ?? "; known keys: \(Set(known).sorted().joined(separator: ", "))")"
             )
         }
+    }
+}
+
+extension String {
+    /// True for what can be a key: another text in its place may be a value, and secret.
+    fileprivate var isPlainKey: Bool {
+        utf8.count <= 64
+            && utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
     }
 }
 

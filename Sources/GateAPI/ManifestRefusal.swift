@@ -106,11 +106,12 @@ extension ManifestRefusal {
         case .failed: "Check the origin's log."
         case .redirected: "Name the host that the origin redirects to in manifest.allowRedirectsTo."
         case .unreachable: "Check manifest.origin, the origin's certificate and the network."
-        case .timedOut: "Check the origin, and manifest.timeouts: blocking reloads take three target durations."
+        case .timedOut:
+            "Check the origin, and advanced.manifests.response: blocking reloads take three target durations."
         case .encoding: "Configure the origin to send manifests plainly or with gzip."
         case .type: "Check the content type that the origin gives to manifests."
         case .abandoned: "Players give up: check the time that the origin takes."
-        case .manifest(.tooLarge): "Raise manifest.manifestBytes, or make the playlist shorter."
+        case .manifest(.tooLarge): "Raise advanced.manifests.bytes, or make the playlist shorter."
         case .manifest: "Run playgate manifest rewrite on the origin's manifest: it names the line."
         }
     }

@@ -21,6 +21,8 @@ extension GateConfiguration {
         package var helpURL: String
         /// The rules of key sets that are fetched.
         package var keySets: KeySetRules
+        /// The folder for copies of fetched key sets; `nil` if none is named.
+        package var keySetFolder: String?
         /// The limits of fetched manifests.
         package var manifests: ManifestLimits
         /// The longest time from SIGTERM to the end of the process.
@@ -52,7 +54,7 @@ extension GateConfiguration.Advanced {
         let month = Duration.seconds(30 * 86_400)
         bundleMaxAge = section.duration("bundleMaxAge", in: .seconds(5)...month, default: .seconds(30))
         helpURL = section.string("helpURL", default: "/v1/codes/")
-        keySets = section.section("keySets", read: KeySetRules.init)
+        (keySets, keySetFolder) = section.section("keySets") { (KeySetRules($0), $0.optionalPath("folder")) }
         manifests = section.section("manifests", read: GateConfiguration.ManifestLimits.init)
         shutdownGrace = section.duration(
             "shutdownGrace",

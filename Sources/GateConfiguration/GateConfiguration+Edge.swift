@@ -111,9 +111,10 @@ extension TrustedPeers {
     /// - Parameter tls: The TLS settings of the listener; `nil` for plain text.
     package init(_ section: ConfigurationSection, tls: GateConfiguration.Listener.TLS?) {
         let key = "peers"
-        for old in ["trustedPeers", "clientCertificates", "trustLoopback"] {
+        for old in ["trustedPeers", "clientCertificates"] {
             section.rename(old, to: "peers: [loopback, 10.0.0.0/8, \"sha256:…\"]")
         }
+        section.rename("trustLoopback", to: "peers without loopback, such as peers: [],", unless: "true")
         let texts = section.strings(key) ?? [Self.loopback]
         let digests = texts.filter { $0.hasPrefix(Self.digest) }
         self.init(

@@ -132,7 +132,7 @@ extension GateConfiguration.Grants {
         }
         issuers = section.list("issuers") { Issuer($0, keySets: keySets) }
         section.rename("cacheCapacity", to: "advanced: { cache: … }")
-        section.rename("keySetFolder", to: "stateFolder, at the top of the file")
+        section.rename("keySetFolder", to: "advanced: { keySets: { folder: … } }")
         noteUnknownKeys(section)
         noteMisusedKeys(section)
     }
@@ -285,7 +285,7 @@ extension GateConfiguration.Grants.Issuer {
         }
         let missing = Set(section.choices("optionalClaims", of: OptionalClaim.self) ?? [])
         for (old, claim) in [("requireExpiry", "exp"), ("requireIssuer", "iss"), ("requireContainer", "cdniuc")] {
-            section.rename(old, to: "optionalClaims: [\(claim)]")
+            section.rename(old, to: "optionalClaims: [\(claim)]", unless: "true")
         }
         algorithms = Self.algorithms(in: section, for: format)
         signed = GateConfiguration.Grants.SignedIssuer(section, format: format, missing: missing)
@@ -333,7 +333,7 @@ extension GrantProfile.Rules {
         audience = section.strings("audience") ?? []
         life = section.duration("life", in: .seconds(5) ... .seconds(86_400), default: life)
         session = section.duration("session", in: .seconds(5)...Revocation.longestSession, default: session)
-        section.rename("renewable", to: "renew: { type: none }")
+        section.rename("renewable", to: "renew: { type: none }", unless: "true")
         renewal = section.section("renew", read: GrantProfile.Renewal.read)
         methods = Self.methods(section) ?? methods
         scope = Self.scope(section)

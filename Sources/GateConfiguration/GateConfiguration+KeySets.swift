@@ -59,3 +59,15 @@ extension GateConfiguration.Grants {
         }
     }
 }
+
+extension GateConfiguration {
+    /// The folder for the last good copies of key sets: the configured one, or that of the store's file; `nil` if there is
+    /// neither.
+    package var keySetFolder: String? {
+        if let folder = advanced.keySetFolder { return folder }
+        guard case .sqlite(let file) = use.store, let slash = file.value.utf8.lastIndex(of: UInt8(ascii: "/")) else {
+            return nil
+        }
+        return String(file.value[..<slash])
+    }
+}

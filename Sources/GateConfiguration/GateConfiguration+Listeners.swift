@@ -30,6 +30,9 @@ extension ListenerAddress {
         }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        guard !host.utf8.contains(UInt8(ascii: ":")) || text.hasPrefix("[") else {
+            throw ParseFault("\"\(text)\" must be HOST:PORT, or [IPV6]:PORT")
+        }
         guard !host.isEmpty else {
             throw ParseFault("\"\(text)\" has no host; 0.0.0.0 is every IPv4 address of this machine")
         }

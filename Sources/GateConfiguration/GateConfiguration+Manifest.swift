@@ -191,7 +191,7 @@ private enum ManifestOption: String, CaseIterable {
 extension ConfigurationSection {
     /// Reads the changes to manifests besides the grants in their references.
     fileprivate func manifestOptions(_ key: String) -> ManifestRules.Options {
-        for old in ManifestOption.allCases.map(\.rawValue) { rename(old, to: "\(key): [\(old)]") }
+        for old in ManifestOption.allCases.map(\.rawValue) { rename(old, to: "\(key): [\(old)]", unless: "false") }
         let named = choices(key, of: ManifestOption.self) ?? []
         var options: ManifestRules.Options = []
         if named.contains(.keysWithoutGrant) { options.insert(.sparingKeys) }

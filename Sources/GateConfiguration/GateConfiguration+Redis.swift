@@ -6,6 +6,7 @@
     internal import Encodings
     internal import HTTPServer
     internal import RedisStore
+    internal import RequestTargets
 
     extension RedisSettings {
         /// Reads the section `redis`.
@@ -31,6 +32,13 @@
             if !section.has("url") { section.note(at: "url", message: "url is missing: \(RedisURL.forms)") }
             if password != nil, url?.password != nil {
                 section.note(at: "password", message: "is in the url too")
+            }
+            // Redis would take the user for the default one.
+            if url?.user != nil, password == nil, url?.password == nil, !section.isFaulty {
+                section.note(at: "url", message: "has a user, who needs a password: in the url, or as password")
+            }
+            if sentinelUser != nil, sentinelPassword == nil, !section.isFaulty {
+                section.note(at: "sentinelUser", message: "needs sentinelPassword")
             }
             let isOfSentinels = if case .sentinels = url?.servers { true } else { false }
             for key in ["sentinelUser", "sentinelPassword"] where section.has(key) && url != nil && !isOfSentinels {
@@ -83,9 +91,20 @@
         /// - Parameter section: The section whose folder relative paths of sockets begin in.
         init(_ text: String, in section: ConfigurationSection) throws(ParseFault) {
             if text.hasPrefix("unix:") {
-                guard case .unix(let path) = try ListenerAddress(text) else { throw ParseFault("must be unix:PATH") }
+                let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+                guard case .unix(let path) = try ListenerAddress(String(parts[0])) else {
+                    throw ParseFault("must be unix:PATH")
+                }
                 servers = .one(.unix(path: section.resolve(path)))
                 isEncrypted = false
+                for parameter in parts.count > 1 ? parts[1].split(separator: "&") : [] {
+                    let pair = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                    switch (pair[0], pair.count) {
+                    case ("user", 2): user = pair[1].percentDecoded
+                    case ("database", 2): database = try Self.database(pair[1])
+                    default: throw ParseFault("has a parameter that is not user=NAME or database=NUMBER")
+                    }
+                }
                 return
             }
             let forms = Kind.allCases.flatMap { kind in
@@ -148,6 +167,9 @@
                 }
                 let host = authority.host
                 let isAddress = host.utf8.first == UInt8(ascii: "[")
+                if isAddress, IPAddress(host.dropFirst().dropLast()) == nil {
+                    throw ParseFault("must name its servers as HOST or HOST:PORT, separated by commas; [ ] is for IPv6")
+                }
                 addresses.append(
                     .tcp(
                         host: String(isAddress ? host.dropFirst().dropLast() : host),

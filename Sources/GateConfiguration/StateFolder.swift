@@ -14,8 +14,6 @@ internal import Synchronization
 package final class StateFolder: Sendable {
     /// The path.
     package let path: String
-    /// True if the file says where it is: by its own key, or by that of the store's file.
-    package let isNamed: Bool
     private let made = Mutex<[NewKey]>([])
 
     /// A key that was made because its file is absent.
@@ -28,10 +26,7 @@ package final class StateFolder: Sendable {
     }
 
     /// Creates a folder.
-    package init(_ path: String, isNamed: Bool = true) {
-        self.path = path
-        self.isNamed = isNamed
-    }
+    package init(_ path: String) { self.path = path }
 
     /// The keys whose files are absent.
     package var newKeys: [NewKey] { made.withLock { $0 } }
@@ -102,7 +97,7 @@ extension StateFolder {
             let folder = file.value.lastIndex(of: "/").map { String(file.value[..<$0]) } ?? "."
             self.init(folder.isEmpty ? "/" : folder)
         } else {
-            self.init(root.file.resolve("state"), isNamed: false)
+            self.init(root.file.resolve("state"))
         }
     }
 }

@@ -135,7 +135,7 @@ extension GateLoader {
             if accepted.isOwn { own += found.filter { $0.name != nil }.map(\.key) }
             if let remote = remote(
                 of: issuer,
-                folder: configuration.state.isNamed ? configuration.state.path : nil,
+                folder: configuration.keySetFolder,
                 problems: problems
             ) {
                 remotes.append(remote)
@@ -397,7 +397,7 @@ extension GateConfiguration.Grants.RemoteKeySet {
     /// A warning about an address that will be refused with each fetch.
     fileprivate var warning: String? {
         networks.refusedAddress(of: address).map { refused in
-            "line \(location.line): \(address.url) will be refused: \(refused) is private; name its network in fetch.networks"
+            "line \(location.line): \(address.url) will be refused: \(refused) is private; name its network in source.networks"
         }
     }
 }

@@ -14,6 +14,7 @@ internal import Logging
 internal import MediaTokens
 internal import Platform
 internal import PlaybackGate
+internal import RedisStore
 internal import ServiceLifecycle
 internal import Synchronization
 internal import Telemetry
@@ -269,6 +270,15 @@ extension GateConfiguration.Listener {
 extension GateConfiguration.Use.Store {
     /// The settings of the store, without their location in the file.
     fileprivate var text: String {
-        if case .sqlite(let file) = self { file.value } else { "\(self)" }
+        switch self {
+        case .sqlite(let file): return file.value
+        case .memory: return "\(self)"
+        #if Redis
+            case .redis(let settings):
+                var secrets = [settings.password?.text ?? ""]
+                if case .sentinels(let sentinels) = settings.servers { secrets.append(sentinels.password?.text ?? "") }
+                return "\(self) \(secrets.map { SHA256.digest($0).hexadecimal })"
+        #endif
+        }
     }
 }

@@ -150,7 +150,7 @@ extension DenyCode {
         case .unknownMedia: "Check that the catalogue is complete and recent; items of a feed may have been refused."
         case .invalidPath: "Check that the edge normalises paths. Otherwise a client probes."
         case .peerNotTrusted:
-            "Check edge.trustedPeers in the configuration. Otherwise a client bypasses the edge."
+            "Check edge.peers in the configuration. Otherwise a client bypasses the edge."
         case .edgeRequestInvalid:
             "Check that the edge's configuration sets the endpoint and each header once. Otherwise a client probes."
         case .hostMissing:

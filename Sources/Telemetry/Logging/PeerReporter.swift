@@ -32,8 +32,8 @@ package final class PeerReporter: Sendable {
         guard let count else { return }
         let hint =
             switch reason {
-            case .untrusted: "untrusted peer; if it is an edge, add its network to edge.trustedPeers"
-            case .quota: "limits.connectionsPerPeer is reached"
+            case .untrusted: "untrusted peer; if it is an edge, add its network to edge.peers"
+            case .quota: "advanced.limits.connectionsPerPeer is reached"
             }
         logger.warning(
             "connection closed: \(hint)",

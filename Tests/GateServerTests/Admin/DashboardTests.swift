@@ -28,7 +28,8 @@ import Testing
     )
     .replacing(
         "resource: TNT }]",
-        with: "resource: TNT }, { path: /film/, resource: TNT, grant: live }, { path: /clips/, resource: TNT, admits: ttl }]"
+        with: "resource: TNT }, { path: /film/, resource: TNT, grant: live }, "
+            + "{ path: /clips/, resource: TNT, admits: ttl }]"
     )
 
     @Test(.needsPrometheus, .needsRedis)

@@ -37,7 +37,7 @@ import Testing
         RunningGate.configuration(
             """
             replayStore: { capacity: 1000 }
-            stateFolder: .
+            advanced: { keySets: { folder: . } }
             grants:
               subjectKey: MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=
               profiles:
@@ -154,7 +154,7 @@ import Testing
         let keys = try Keys("a")
         let server = try await KeySetServer(try keys.set(0))
         let folder = try TemporaryFolder()
-        let text = Self.configuration(server).replacing("stateFolder: .", with: "stateFolder: \"\(folder.path)\"")
+        let text = Self.configuration(server).replacing("folder: . }", with: "folder: \"\(folder.path)\" }")
         try await RunningGate.with(text) { (gate) throws in
             #expect(try eventually { try Self.fetches(by: gate) == 1 })
             server.publish("<html>", status: .internalServerError)
@@ -201,7 +201,7 @@ import Testing
             #expect(server.requests == 1)
             try gate.folder.write(
                 "gate.yaml",
-                contents: text + "\nadvanced: { keySets: { maximumStale: 1h } }\n"
+                contents: text.replacing("folder: . }", with: "folder: ., maximumStale: 1h }")
             )
             #expect(try gate.admin("POST", path: "/reload").status == 200)
             #expect(eventually { server.requests == 2 })

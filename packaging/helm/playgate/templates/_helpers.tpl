@@ -22,9 +22,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
 {{- if .Values.image.digest }}{{ .Values.image.repository }}@{{ .Values.image.digest }}{{ else }}{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end }}
 {{- end }}
 
-{{- /* The port of an address such as 0.0.0.0:8080 in a section; empty for a socket or a missing section. */ -}}
+{{- /* The first port of the addresses of a section, such as 0.0.0.0:8080; empty for a socket or a missing section. */ -}}
 {{- define "playgate.port" -}}
-{{- $address := "" }}
-{{- with index .Values.config .section }}{{ $address = .listen | default "" | toString }}{{ end }}
-{{- if regexMatch "^[^/]*:[0-9]+$" $address }}{{ regexFind "[0-9]+$" $address }}{{ end }}
+{{- $port := "" }}
+{{- with index .Values.config .section }}
+{{- $listed := .listen | default list }}
+{{- range (kindIs "slice" $listed | ternary $listed (list $listed)) }}
+{{- $address := . | toString }}
+{{- if and (not $port) (regexMatch "^[^/]*:[0-9]+$" $address) }}{{ $port = regexFind "[0-9]+$" $address }}{{ end }}
+{{- end }}
+{{- end }}
+{{- $port }}
 {{- end }}
