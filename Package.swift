@@ -180,7 +180,8 @@ let package = Package(
             "Telemetry",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "URISigning", "ReplayStores", "PlaybackGate", "HTTPServer", "SPOPServer", "GateConfiguration", .log,
+                "EdgeTokens", "URISigning", "ReplayStores", "PlaybackGate", "HTTPServer", "SPOPServer",
+                "GateConfiguration", .log,
                 .metrics("Metrics"), .metrics("CoreMetrics"), .service("AsyncHTTPClient", "async-http-client"),
                 .nio("NIOCore"), .nio("NIOHTTP1"), .system, .lifecycle("ServiceLifecycle"),
             ]

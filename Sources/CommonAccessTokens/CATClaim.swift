@@ -8,11 +8,11 @@ package enum CATClaim: Int, CaseIterable {
     case issuer, subject, audience, expiration, notBefore, issuedAt, identifier, confirmation
     case geohash, replay, rejection, version, networks, uri, methods, alpn, headers, countries, coordinates, altitude
     case clientKey, answerData, possession, answers, renewal
-    case session, sessionEnd, revocation, protection, profile
+    case session, sessionEnd, revocation, protection, profile, generation
     case or, nor, and, critical
 
     /// The number of claims.
-    package static let count = 34
+    package static let count = 35
 
     /// The claim with a label of the registry, or a private label of this package.
     init?(_ label: Int64) {
@@ -25,6 +25,7 @@ package enum CATClaim: Int, CaseIterable {
         case ClaimLabel.revocation.rawValue: self = .revocation
         case ClaimLabel.protection.rawValue: self = .protection
         case ClaimLabel.profile.rawValue: self = .profile
+        case ClaimLabel.generation.rawValue: self = .generation
         default: return nil
         }
     }
@@ -38,6 +39,7 @@ package enum CATClaim: Int, CaseIterable {
         case .revocation: .revocation
         case .protection: .protection
         case .profile: .profile
+        case .generation: .generation
         case .or, .nor, .and, .critical: nil
         default:
             rawValue < CATClaim.geohash.rawValue
@@ -49,7 +51,7 @@ package enum CATClaim: Int, CaseIterable {
     var isComposable: Bool {
         switch self {
         case .replay, .rejection, .renewal, .confirmation, .possession, .session, .sessionEnd, .revocation, .protection,
-            .profile:
+            .profile, .generation:
             false
         default: true
         }

@@ -122,7 +122,7 @@ struct ClaimExplainer {
         var refusal: GrantRefusal?
         switch claim {
         case .subject, .issuedAt, .identifier, .answerData, .answers: return (.ignored, nil)
-        case .session, .revocation, .protection, .profile, .possession: return (.notEvaluated, nil)
+        case .session, .revocation, .protection, .profile, .generation, .possession: return (.notEvaluated, nil)
         case .sessionEnd: return (Int64(set.sessionEnd ?? 0) * 1000 > now ? .pass : .fail, nil)
         case .replay, .rejection:
             if let refusal = set.unmetObligation(context), refusal.claim == claim.label { return (.fail, refusal) }

@@ -107,6 +107,14 @@ public final class CATGrant: PlaybackGrant {
 
     public var profileName: String? { string(.profile).map { String(decoding: $0, as: UTF8.self) } }
 
+    /// The renewals since the grant was issued; `nil` if they are not counted.
+    public var renewals: RenewalCount? {
+        guard let range = claims[.generation] else { return nil }
+        let payload = payload
+        var walker = ItemWalker(payload.span, at: range)
+        return RenewalCount(code: walker.head().value)
+    }
+
     private func sixteenBytes<Value: SixteenBytes>(_ claim: CATClaim) -> Value? {
         guard let range = claims[claim] else { return nil }
         let payload = payload
@@ -202,7 +210,8 @@ extension CATClaim {
     fileprivate var isForAllClients: Bool {
         switch self {
         case .issuer, .subject, .audience, .expiration, .notBefore, .issuedAt, .identifier, .version, .uri, .methods,
-            .answerData, .answers, .renewal, .session, .sessionEnd, .revocation, .protection, .profile:
+            .answerData, .answers, .renewal, .session, .sessionEnd, .revocation, .protection, .profile,
+            .generation:
             true
         default: false
         }

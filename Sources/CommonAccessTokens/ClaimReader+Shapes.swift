@@ -33,6 +33,7 @@ extension ClaimReader {
         case .session, .protection: _ = try bytes(16...16)
         case .revocation: try checkRevocation()
         case .profile: _ = try text(1...32)
+        case .generation: _ = try unsigned(0...UInt64.max)
         case .or, .nor, .and, .critical, .expiration, .notBefore, .issuedAt, .replay, .version, .sessionEnd, .renewal:
             try skip()
         }

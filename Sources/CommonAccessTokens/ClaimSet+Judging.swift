@@ -126,7 +126,7 @@ extension ClaimSet {
         case .or, .nor, .and: compositeRefusal(by: claim, in: context, at: range, for: facts)
         case .critical: criticalRefusal(in: context, at: range)
         case .subject, .issuedAt, .identifier, .confirmation, .replay, .rejection, .altitude, .answerData, .possession,
-            .answers, .renewal, .session, .sessionEnd, .revocation, .protection, .profile:
+            .answers, .renewal, .session, .sessionEnd, .revocation, .protection, .profile, .generation:
             nil
         }
     }

@@ -26,7 +26,7 @@ package struct ClaimSet {
     /// The number of claims that are not registered and were ignored.
     package private(set) var ignored = 0
 
-    private var extents: [34 of Extent] = .init(repeating: Extent())
+    private var extents: [35 of Extent] = .init(repeating: Extent())
 
     /// The state of `catr`.
     package enum Renewal {
@@ -60,7 +60,7 @@ package struct ClaimSet {
         /// Returns the claim with a label, or `nil` if it has no meaning in these tokens.
         package func claim(_ label: Int64) -> CATClaim? {
             guard let claim = labels.claim(label) else { return nil }
-            let isPrivate = CATClaim.session.rawValue...CATClaim.profile.rawValue ~= claim.rawValue
+            let isPrivate = CATClaim.session.rawValue...CATClaim.generation.rawValue ~= claim.rawValue
             return hasPrivateClaims || !isPrivate ? claim : nil
         }
     }

@@ -525,7 +525,7 @@ package final class ConfigurationSection {
 }
 
 extension String {
-    /// True for what can be a key: another text in its place may be a value, and secret.
+    /// True for what can be a key: another text may be a value, and secret.
     fileprivate var isPlainKey: Bool {
         utf8.count <= 64
             && utf8.allSatisfy { byte in

@@ -29,6 +29,7 @@ public struct ClaimLabel: RawRepresentable, Hashable, Sendable, CustomStringConv
         (countries, "catgeoiso3166"), (coordinates, "catgeocoord"), (altitude, "catgeoalt"), (clientKey, "cattpk"),
         (answerData, "catifdata"), (possession, "catdpop"), (answers, "catif"), (renewal, "catr"),
         (session, "pgs"), (sessionEnd, "pge"), (revocation, "pgr"), (protection, "pgt"), (profile, "pgf"),
+        (generation, "pgn"),
     ]
 }
 
@@ -93,4 +94,6 @@ extension ClaimLabel {
     public static let protection = ClaimLabel(-65540)
     /// The name of the profile by which the grant was issued, 1 to 32 bytes; private to Playgate.
     public static let profile = ClaimLabel(-65541)
+    /// The chain of renewals that the grant belongs to, and its number in it; private to Playgate.
+    public static let generation = ClaimLabel(-65542)
 }

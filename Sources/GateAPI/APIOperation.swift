@@ -32,6 +32,8 @@ enum APIOperation {
     /// The end of a playback session.
     case end(Substring)
     case revocations
+    /// The playbacks whose grants more than one hold.
+    case leaks
     /// The policy for edges that check by themselves.
     case policy
     case codes
@@ -59,6 +61,7 @@ enum APIOperation {
         case "/tvs/v1/validate", "//tvs/v1/validate": self = .hostedValidate
         case "/tvs/v1/sign", "//tvs/v1/sign": self = .hostedSign
         case "/v1/revocations/export": self = .revocations
+        case "/v1/leaks": self = .leaks
         case "/v1/policy": self = .policy
         case "/v1/codes": self = .codes
         case "/openapi.yaml": self = .document
@@ -86,7 +89,7 @@ enum APIOperation {
         case .hostedValidate, .hostedSign: .tvs
         case .verify: .verify
         case .exchange, .renew, .explain, .redirect, .rewrite: .grant
-        case .revoke, .lift, .liftByID, .revocations: .revoke
+        case .revoke, .lift, .liftByID, .revocations, .leaks: .revoke
         case .catalogue: .catalogue
         case .policy: .edge
         case .codes, .code, .document, .keys: nil
@@ -107,7 +110,7 @@ enum APIOperation {
         case .rewrite: Self.largestManifest
         case .sign: SignBody.largestBody
         case .hostedValidate, .hostedSign: 64 * 1024
-        case .end, .liftByID, .revocations, .policy, .codes, .code, .catalogue, .document, .keys: nil
+        case .end, .liftByID, .revocations, .leaks, .policy, .codes, .code, .catalogue, .document, .keys: nil
         }
     }
 

@@ -29,6 +29,8 @@ package final class APIResponder: HTTPService {
     /// The revocations in the form for grants; `nil` if there is no key for their tags.
     package let revocationCache: RevocationCache?
     package let journal: RevocationJournal
+    /// The watch for shared grants.
+    let leaks: LeakWatch
     /// The policies for edges that check by themselves.
     package let policies: PolicyPublisher
     package let bodyLimit: Int
@@ -46,6 +48,7 @@ package final class APIResponder: HTTPService {
         requests: StatusCounters,
         revocationCache: RevocationCache?,
         journal: RevocationJournal,
+        leaks: LeakWatch,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.live = live
@@ -54,6 +57,7 @@ package final class APIResponder: HTTPService {
         self.requests = requests
         self.revocationCache = revocationCache
         self.journal = journal
+        self.leaks = leaks
         policies = PolicyPublisher(live, revocationCache: revocationCache)
         self.clock = clock
         bodyLimit = configuration.listener.limits.bodyBytes
@@ -184,6 +188,7 @@ package final class APIResponder: HTTPService {
         case .hostedSign: return try signHosted(call, by: caller)
         case .end(let session): return try free(session, in: call)
         case .revocations: return .now(try export(call))
+        case .leaks: return .now(listLeaks(call))
         case .policy: return try policy(call)
         case .codes: return .now(APIAnswer(shared: codes, type: "application/json", trace: call.trace))
         case .code(let code):

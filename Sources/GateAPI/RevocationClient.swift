@@ -45,6 +45,13 @@ package struct RevocationClient: Sendable {
         try await send("GET", to: "/v1/revocations", body: nil)
     }
 
+    /// Lists the playbacks whose grants more than one hold.
+    ///
+    /// - Throws: `ListenerClient.Failure` if no gate answers.
+    package func leaks() async throws(ListenerClient.Failure) -> Answer {
+        try await send("GET", to: "/v1/leaks", body: nil)
+    }
+
     /// Lifts the revocation of a subject.
     ///
     /// - Parameter members: The member that names the subject, as in the body of `POST /v1/revocations`.

@@ -104,11 +104,13 @@ extension GateConfiguration.Grants {
     /// - Parameters:
     ///   - state: The folder of the subject key, unless the file names one.
     ///   - keySets: The rules of key sets that are fetched.
+    ///   - countsRenewals: True to find grants that more than one hold.
     package init(
         root: ConfigurationSection,
         section: ConfigurationSection,
         state: StateFolder,
         keySets: KeySetRules,
+        countsRenewals: Bool,
         problems: ProblemList
     ) {
         let location = section.location("subjectKey")
@@ -120,7 +122,7 @@ extension GateConfiguration.Grants {
         keys = root.named("keys", read: Key.init)
         var (vendors, tooLong): ([String: VendorProfile], [String]) = ([:], [])
         profiles = section.named("profiles") { name, section in
-            let profile = GrantProfile(name, in: section)
+            let profile = GrantProfile(name, in: section, countsRenewals: countsRenewals)
             vendors[name] = VendorProfile(profile.format, in: section)
             if name.utf8.count > GrantProfile.longestName { tooLong.append(name) }
             return Located(value: profile, location: section.location)
@@ -315,14 +317,16 @@ extension GateConfiguration.Grants.Issuer {
 }
 
 extension GrantProfile {
-    fileprivate convenience init(_ name: String, in section: ConfigurationSection) {
+    fileprivate convenience init(_ name: String, in section: ConfigurationSection, countsRenewals: Bool) {
         let format = section.grantFormat()
         // Vendors' tokens name no issuer.
         let standard = GateConfiguration.StreamDefaults.issuer
-        let issuer = format.isVendors ? name : section.string("issuer", default: standard)
+        let named = section.string("issuer", default: standard)
+        let issuer = format.isVendors ? name : named
         let keys = section.strings("key")
         var rules = Rules(section)
         section.noteConflicts(of: &rules, format)
+        if countsRenewals { rules.countRenewals(of: format, in: section) }
         self.init(name, format: format, issuer: issuer, keyIDs: keys ?? [], rules: rules)
     }
 }

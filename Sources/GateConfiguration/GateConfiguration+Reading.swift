@@ -47,8 +47,18 @@ extension GateConfiguration {
         self.advanced = advanced
         root.rename("shutdown", to: "advanced: { shutdownGrace: … }")
         root.rename("reload", to: "watch: files, configuration or \"false\"; advanced: { watchInterval: … }")
+        let leaks = root.section("leaks", read: Leaks.init)
+        self.leaks = leaks
+        let countsRenewals = leaks.action != nil
         var grants = root.optionalSection("grants") {
-            Grants(root: root, section: $0, state: state, keySets: advanced.keySets, problems: problems)
+            Grants(
+                root: root,
+                section: $0,
+                state: state,
+                keySets: advanced.keySets,
+                countsRenewals: countsRenewals,
+                problems: problems
+            )
         }
         if grants == nil, root.has("keys") { _ = root.named("keys", read: Grants.Key.init) }
         if root.hasElement(of: "streams", without: "grant") {
@@ -58,7 +68,13 @@ extension GateConfiguration {
                     root.note(at: "stateFolder", message: "stateFolder is missing: \(reason)")
                 }
             #endif
-            Self.addStreamGrants(to: &grants, in: root, state: state, problems: problems)
+            Self.addStreamGrants(
+                to: &grants,
+                in: root,
+                state: state,
+                countsRenewals: countsRenewals,
+                problems: problems
+            )
         }
         self.grants = grants
         let profiles = grants?.profiles.map(\.value) ?? []

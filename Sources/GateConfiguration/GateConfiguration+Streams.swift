@@ -135,6 +135,7 @@ extension GateConfiguration {
         to grants: inout Grants?,
         in root: ConfigurationSection,
         state: StateFolder,
+        countsRenewals: Bool,
         problems: ProblemList
     ) {
         typealias Defaults = StreamDefaults
@@ -147,7 +148,9 @@ extension GateConfiguration {
             }
         }
         let (bytes, file) = state.secret(Defaults.keyFile, at: location, problems: problems)
-        let profile = GrantProfile(Defaults.profile, issuer: Defaults.issuer, keyID: Defaults.key)
+        var rules = GrantProfile.Rules()
+        rules.countsRenewals = countsRenewals
+        let profile = GrantProfile(Defaults.profile, issuer: Defaults.issuer, keyID: Defaults.key, rules: rules)
         var all =
             grants
             ?? Grants(

@@ -30,6 +30,7 @@ package struct GateConfiguration: Sendable {
     /// The settings for grants; `nil` if the gate issues and accepts none.
     package var grants: Grants?
     package var isShadow: Bool
+    package var leaks: Leaks
     package var api: API
     /// The settings for edges; `nil` if there is no edge listener.
     package var edge: Edge?

@@ -56,10 +56,13 @@ extension GateLoader {
 
         /// Creates the first authority of a service, with an empty cache of revocations.
         ///
-        /// - Parameter greatestAge: The age above which the cache is too old to allow playbacks.
+        /// - Parameters:
+        ///   - leaks: Receives the renewals that are counted; `nil` for none.
+        ///   - greatestAge: The age above which the cache is too old to allow playbacks.
         package func authority(
             keySets: KeySetKeeper,
             metrics: any MetricsFactory,
+            leaks: LeakWatch? = nil,
             greatestAge: Duration = RevocationCache.greatestAge
         ) -> GrantService {
             let key = subjectKey
@@ -69,6 +72,7 @@ extension GateLoader {
                 revocationCache: revocationCache,
                 rejections: RejectionList(),
                 keySets: keySets,
+                leaks: leaks,
                 metrics: metrics
             )
         }
@@ -78,6 +82,7 @@ extension GateLoader {
         package func authority(
             replacing present: GrantService,
             keySets: KeySetKeeper,
+            leaks: LeakWatch?,
             metrics: any MetricsFactory
         ) -> GrantService {
             authority(
@@ -85,6 +90,7 @@ extension GateLoader {
                 revocationCache: present.revocationCache,
                 rejections: present.rejections,
                 keySets: keySets,
+                leaks: leaks,
                 metrics: metrics
             )
         }
@@ -94,6 +100,7 @@ extension GateLoader {
             revocationCache: RevocationCache,
             rejections: RejectionList,
             keySets: KeySetKeeper,
+            leaks: LeakWatch?,
             metrics: any MetricsFactory
         ) -> GrantService {
             let verifiers = verifiers(with: keySets.keys)
@@ -107,6 +114,7 @@ extension GateLoader {
                 rejections: rejections,
                 cacheCapacity: cacheCapacity,
                 metrics: GrantMetrics(profiles.filter(\.isIssued), factory: metrics),
+                leaks: leaks,
                 askForKey: { keySets.ask(for: $0, at: $1) }
             )
         }

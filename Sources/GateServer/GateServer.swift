@@ -187,6 +187,9 @@ public struct GateServer: Sendable {
                 )
             )
         }
+        services.append(
+            LeakService(leaks: parts.leaks, live: parts.live, journal: parts.journal, clock: environment.clock)
+        )
         // The first listener, of the administrator, is there from the start, and says why the others are not.
         services.append(parts.listeners[0])
         for listener in parts.listeners.dropFirst() {

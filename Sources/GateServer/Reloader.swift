@@ -36,6 +36,7 @@ final class Reloader: Service {
 
     private let clock: @Sendable () -> Timestamp
     private let keySets: KeySetKeeper
+    private let leaks: LeakWatch
     private let certificates: ListenerCertificates
     /// The address at which the API listens, whatever reloads say.
     private let boundAPI: ListenerAddress
@@ -44,6 +45,7 @@ final class Reloader: Service {
         _ live: CurrentGate,
         builder: GateLoader,
         keySets: KeySetKeeper,
+        leaks: LeakWatch,
         certificates: ListenerCertificates,
         observer: any DecisionObserver,
         metrics: any MetricsFactory,
@@ -55,6 +57,7 @@ final class Reloader: Service {
         boundAPI = live.current.configuration.api.listener.address
         self.builder = Mutex(builder)
         self.keySets = keySets
+        self.leaks = leaks
         self.certificates = certificates
         self.clock = clock
         self.observer = observer
@@ -161,7 +164,7 @@ final class Reloader: Service {
             configuration,
             store: present.gate.store,
             grants: present.gate.grants.flatMap {
-                builder.grants?.authority(replacing: $0, keySets: keySets, metrics: metrics)
+                builder.grants?.authority(replacing: $0, keySets: keySets, leaks: leaks, metrics: metrics)
             },
             observer: observer
         )
@@ -174,6 +177,7 @@ final class Reloader: Service {
                 loaded: now
             )
         )
+        leaks.set(configuration.leaks.action ?? .review)
         certificates.adopt()
         counts.succeeded()
         for warning in builder.warnings { logger.warning("\(warning)") }

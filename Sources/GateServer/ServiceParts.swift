@@ -36,7 +36,7 @@ struct ServiceParts {
     private let environment: GateServer.ServiceEnvironment
     private let logger: Logger
     private let loops: any EventLoopGroup
-    private let live: CurrentGate
+    let live: CurrentGate
     private let registry = PrometheusRegistry()
     let metrics: DecisionMetrics
     /// The decisions for the operator page.
@@ -50,7 +50,9 @@ struct ServiceParts {
     private let certificates = ListenerCertificates()
     let budget = ByteBudget(32 << 20)
     private let reporter: PeerReporter
-    private let journal: RevocationJournal
+    let journal: RevocationJournal
+    /// The watch for shared grants.
+    let leaks: LeakWatch
 
     /// - Throws: ``ConfigurationError`` if the store cannot be opened or a certificate cannot be used.
     init(
@@ -70,9 +72,12 @@ struct ServiceParts {
             logger: logger
         )
         keySets.adopt(builder.grants?.remotes ?? [])
+        leaks = LeakWatch(observer: LeakLog(logger: logger, factory: registry))
+        leaks.set(configuration.leaks.action ?? .review)
         let grants = builder.grants?.authority(
             keySets: keySets,
             metrics: registry,
+            leaks: leaks,
             greatestAge: environment.greatestRevocationAge
         )
         (revocationCache, metrics) = (grants?.revocationCache, DecisionMetrics(factory: registry, store: store.name))
@@ -105,6 +110,7 @@ struct ServiceParts {
             live,
             builder: builder,
             keySets: keySets,
+            leaks: leaks,
             certificates: certificates,
             observer: observer,
             metrics: registry,
@@ -187,6 +193,7 @@ struct ServiceParts {
             requests: StatusCounters(factory: registry, listener: "api"),
             revocationCache: revocationCache,
             journal: journal,
+            leaks: leaks,
             clock: environment.clock
         )
         listeners = [

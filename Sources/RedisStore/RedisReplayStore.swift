@@ -189,6 +189,13 @@ internal import Platform
             return number == 1
         }
 
+        public func note(
+            _ renewal: GrantRenewal,
+            at now: Timestamp
+        ) async throws(ReplayStoreError) -> RenewalOutcome {
+            try RedisRenewals.outcome(of: await servers.reply(to: RedisRenewals.note(renewal, under: keys, at: now)))
+        }
+
         public func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges {
             let position = RedisRevocations.Position(cursor, connection: try servers.connectionNumber())
             return try RedisRevocations.changes(

@@ -14,6 +14,8 @@
         case revocations
         /// Leases of streams.
         case leases
+        /// Renewals of grants.
+        case renewals
 
         /// The time for which clocks may differ: two minutes, in milliseconds.
         static let margin: Int64 = 120_000
@@ -25,6 +27,7 @@
                 case .uses: RedisUses.script
                 case .revocations: RedisRevocations.script
                 case .leases: RedisLeases.script
+                case .renewals: RedisRenewals.script
                 }
             return Self.clock + body
         }

@@ -23,6 +23,9 @@ public final class MemoryReplayStore: ReplayStore {
     /// The maximum number of leases. A lease uses 56 bytes, and memory is allocated for leases in use only.
     public let leaseCapacity: Int
 
+    /// The maximum number of playbacks whose renewals are remembered.
+    private static let renewalCapacity = 100_000
+
     /// The maximum number of revocations that are stored for the grants of sessions.
     private static let recordLimit = 1_000_000
 
@@ -30,6 +33,7 @@ public final class MemoryReplayStore: ReplayStore {
     /// The uses of grants; created with the first, because few grants may be used only once.
     private let grants = Mutex<UseShards?>(nil)
     private let leases: Mutex<LeaseTable>
+    private let renewals = Mutex(RenewalTable(capacity: renewalCapacity))
     private let revocations = Mutex(RevocationLog(limit: revocationLimit, recordLimit: recordLimit))
     private let revocationCount = Atomic<Int>(0)
 
@@ -154,6 +158,11 @@ public final class MemoryReplayStore: ReplayStore {
     public func freeNow(_ session: SessionID, at now: Timestamp) -> Bool {
         leases.withLock { $0.free(session, at: now) }
     }
+
+    public func note(
+        _ renewal: GrantRenewal,
+        at now: Timestamp
+    ) async throws(ReplayStoreError) -> RenewalOutcome { renewals.withLock { $0.note(renewal, at: now) } }
 
     // MARK: Revocations
 

@@ -81,6 +81,15 @@ public protocol ReplayStore: RevocationStore {
     /// - Throws: ``ReplayStoreError`` as ``acquire(_:at:)``.
     func free(_ session: SessionID, at now: Timestamp) async throws(ReplayStoreError) -> Bool
 
+    /// Records a renewal of a grant, by which a grant that two hold is found.
+    ///
+    /// - Parameters:
+    ///   - renewal: The grant that was renewed.
+    ///   - now: The time of receipt.
+    /// - Throws: ``ReplayStoreError`` if it is unknown whether the renewal was recorded. The renewed grant is handed over
+    ///   nevertheless. A store without a ledger, the default, throws ``ReplayStoreError/Code/misconfigured``.
+    func note(_ renewal: GrantRenewal, at now: Timestamp) async throws(ReplayStoreError) -> RenewalOutcome
+
     // MARK: Operation
 
     /// Finds out whether the store can record uses. Readiness depends on it.
@@ -128,6 +137,11 @@ extension ReplayStore {
     public func free(_ session: SessionID, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
         throw servesNoGrants
     }
+
+    public func note(
+        _ renewal: GrantRenewal,
+        at now: Timestamp
+    ) async throws(ReplayStoreError) -> RenewalOutcome { throw servesNoGrants }
 
     private var servesNoGrants: ReplayStoreError {
         ReplayStoreError(.misconfigured, reason: "the store \(name) serves no grants")

@@ -10,7 +10,7 @@ internal import Platform
     internal import MediaTokens
     internal import ReplayStores
 
-    /// The tables of leases, of uses of grants, and of changes of revocations, within a transaction.
+    /// The tables of leases, of uses and renewals of grants, and of changes of revocations, within a transaction.
     struct GrantTables {
         private let database: Database
 
@@ -63,6 +63,30 @@ internal import Platform
                     """
             ).execute(arguments: [Data(identity.bytes), expires.millisecondsSince1970])
             return database.changesCount == 1 ? .first : .replayed
+        }
+
+        // MARK: Renewals
+
+        /// Records a renewal in its chain.
+        func note(_ renewal: GrantRenewal, at now: Timestamp) throws -> RenewalOutcome {
+            let (session, chain) = (Data(renewal.session.bytes), Int64(bitPattern: renewal.chain))
+            let statement = try database.cachedStatement(
+                sql: "SELECT branch, expires FROM renewal WHERE session = ? AND chain = ? AND expires > ?"
+            )
+            let row = try Row.fetchOne(statement, arguments: [session, chain, now.millisecondsSince1970])
+            var (outcome, branch) = (RenewalOutcome.forward, RenewalBranch(renewal))
+            var expires = renewal.expires.millisecondsSince1970
+            if let row, var present = RenewalBranch(bytes: [UInt8](row["branch"] as Data)) {
+                outcome = present.note(renewal)
+                (branch, expires) = (present, max(expires, row["expires"]))
+            }
+            try database.cachedStatement(
+                sql: """
+                    INSERT INTO renewal (session, chain, branch, expires) VALUES (?1, ?2, ?3, ?4)
+                    ON CONFLICT (session, chain) DO UPDATE SET branch = ?3, expires = ?4
+                    """
+            ).execute(arguments: [session, chain, Data(branch.bytes), expires])
+            return outcome
         }
 
         // MARK: Revocations
@@ -129,11 +153,52 @@ internal import Platform
             try database.forget("grantUse", key: "identity", noting: "forgottenGrant", at: now, atMost: limit)
             // Late, because jobs are not ordered by their times.
             let past: StatementArguments = [UseTables.revocationsEnd(now), limit]
-            for (table, key, end) in [("lease", "session", "expires"), ("change", "subject", "kept")] {
+            for (table, key, end) in [
+                ("lease", "session", "expires"), ("renewal", "session, chain", "expires"),
+                ("change", "subject", "kept"),
+            ] {
                 let oldest = "SELECT \(key) FROM \(table) WHERE \(end) < ? ORDER BY \(end) LIMIT ?"
-                try database.cachedStatement(sql: "DELETE FROM \(table) WHERE \(key) IN (\(oldest))")
+                try database.cachedStatement(sql: "DELETE FROM \(table) WHERE (\(key)) IN (\(oldest))")
                     .execute(arguments: past)
             }
+        }
+    }
+
+    extension RenewalBranch {
+        /// The bytes of a row: of each generation its number in 4, the number of its parents in 1, and each parent in 8.
+        fileprivate var bytes: [UInt8] {
+            var bytes: [UInt8] = []
+            for generation in generations {
+                bytes += UInt64(generation.number).bigEndianBytes.suffix(4)
+                bytes.append(UInt8(generation.parents.count))
+                for parent in generation.parents { bytes += parent.bigEndianBytes }
+            }
+            return bytes
+        }
+
+        /// Reads the bytes of a row; `nil` if they cannot be those of a branch.
+        fileprivate init?(bytes: [UInt8]) {
+            var (rest, generations) = (bytes[...], [Generation]())
+            func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+            while rest.count > 5 {
+                let name = UInt32(truncatingIfNeeded: number(rest.prefix(4)))
+                let size = 8 * Int(rest.dropFirst(4).first ?? 0)
+                rest = rest.dropFirst(5)
+                guard size > 0, rest.count >= size else { return nil }
+                let parents = stride(from: rest.startIndex, to: rest.startIndex + size, by: 8).map {
+                    number(rest[$0..<$0 + 8])
+                }
+                generations.append(Generation(number: name, parents: parents))
+                rest = rest.dropFirst(size)
+            }
+            guard rest.isEmpty else { return nil }
+            self.init(generations)
+        }
+    }
+
+    extension UInt64 {
+        fileprivate var bigEndianBytes: [UInt8] {
+            (0..<8).reversed().map { UInt8(truncatingIfNeeded: self >> (8 * UInt64($0))) }
         }
     }
 

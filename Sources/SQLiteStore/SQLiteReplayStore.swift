@@ -96,6 +96,13 @@ internal import Platform
             try await commits.write(at: now) { try GrantTables($0).free(session, at: now) }
         }
 
+        public func note(
+            _ renewal: GrantRenewal,
+            at now: Timestamp
+        ) async throws(ReplayStoreError) -> RenewalOutcome {
+            try await commits.write(at: now) { try GrantTables($0).note(renewal, at: now) }
+        }
+
         public func lift(_ key: SHA256Digest, at now: Timestamp) async throws(ReplayStoreError) -> Bool {
             try await commits.write(at: now) { database in
                 let wasRevoked = try UseTables(database).lift(key, at: now)

@@ -40,6 +40,20 @@
             migrator.registerMigration("3: leases, uses of grants, and changes of revocations") { database in
                 try database.execute(sql: grantTables)
             }
+            migrator.registerMigration("4: renewals of grants") { database in
+                try database.execute(
+                    sql: """
+                        CREATE TABLE renewal (
+                            session BLOB NOT NULL,
+                            chain INTEGER NOT NULL,
+                            branch BLOB NOT NULL,
+                            expires INTEGER NOT NULL,
+                            PRIMARY KEY (session, chain)
+                        ) WITHOUT ROWID;
+                        CREATE INDEX renewal_expires ON renewal (expires);
+                        """
+                )
+            }
             return migrator
         }
 

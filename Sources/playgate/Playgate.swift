@@ -24,7 +24,8 @@ struct Playgate: AsyncParsableCommand {
             VerifyCommand.self, InspectCommand.self, MintCommand.self, KeysCommand.self, ResourceCommand.self,
             CatalogueCommand.self, GrantCommand.self, ManifestCommand.self, ServeCommand.self, CheckCommand.self,
             ConfigCommand.self,
-            HealthCommand.self, TopCommand.self, RevocationsCommand.self, ExportCommand.self, VersionCommand.self,
+            HealthCommand.self, TopCommand.self, RevocationsCommand.self, LeaksCommand.self, ExportCommand.self,
+            VersionCommand.self,
         ]
     )
 

@@ -51,6 +51,8 @@ public struct CATClaims: Sendable {
     public var protection: ProtectionTag?
     /// The name of the profile by which the grant is issued, 1 to 32 bytes; `nil` for a grant that gates do not renew.
     public var profile: String?
+    /// The renewals since the grant was issued; `nil` if they are not counted.
+    public var renewals: RenewalCount?
 
     /// Creates claims without restrictions.
     public init() {}
@@ -138,6 +140,7 @@ extension CATClaims {
         if let session { write(session, to: &map, label: label) }
         if let protection { map.entry(label(.protection)) { $0.write(sixteen: protection) } }
         if let profile { map.entry(label(.profile)) { $0.write(profile) } }
+        if let renewals { map.entry(label(.generation)) { $0.write(renewals.code) } }
     }
 
     private func write(_ session: PlaybackSession, to map: inout CBORMapWriter, label: (CATClaim) -> Int64) {

@@ -149,11 +149,13 @@ extension CATIssuer {
     ///   - grant: The token.
     ///   - now: The time of the request.
     ///   - identifier: The identity of the new token; 16 random bytes by default.
+    ///   - renewals: The count of the new token, if those of the token are counted; by default the next one.
     /// - Throws: ``CATIssueError/notRenewable``, or another ``CATIssueError`` if it cannot be signed.
     public func renew(
         _ grant: CATGrant,
         at now: Timestamp,
-        identifier: [UInt8]? = nil
+        identifier: [UInt8]? = nil,
+        renewals: RenewalCount? = nil
     ) throws(CATIssueError) -> IssuedCAT {
         guard key.issuer == grant.issuer.name else { throw .issuer }
         guard case .valid(let times) = grant.claims.renewal, let expires = grant.expires, now < expires else {
@@ -169,11 +171,20 @@ extension CATIssuer {
         // A life that ends before the present one renews nothing.
         guard end * 1000 > expires.millisecondsSince1970 else { throw .notRenewable }
         let renewalStart = Timestamp(millisecondsSince1970: times.start(end: end * 1000))
-        return try copy(grant, until: end, of: session, identifier: identifier, renewalStart: renewalStart, at: now)
+        return try copy(
+            grant,
+            until: end,
+            of: session,
+            identifier: identifier,
+            renewalStart: renewalStart,
+            renewals: grant.renewals.map { renewals ?? $0.next },
+            at: now
+        )
     }
 
     /// Issues a token beside one that was allowed: the same claims with another end and identity. An example is a token
     /// for the references of a manifest. A token that is not renewable can be copied too.
+    /// A copy of a token whose renewals are counted is not renewed: it is one of many at a time.
     ///
     /// - Parameters:
     ///   - grant: The token.
@@ -193,7 +204,7 @@ extension CATIssuer {
         let seconds = min(end.seconds, session)
         guard seconds * 1000 > now.millisecondsSince1970 else { throw .notRenewable }
         var renewalStart: Timestamp?
-        if case .valid(let times) = grant.claims.renewal {
+        if grant.renewals == nil, case .valid(let times) = grant.claims.renewal {
             renewalStart = Timestamp(millisecondsSince1970: times.start(end: seconds * 1000))
         }
         return try copy(grant, until: seconds, of: session, identifier: identifier, renewalStart: renewalStart, at: now)
@@ -206,11 +217,19 @@ extension CATIssuer {
         of session: Int64,
         identifier: [UInt8]?,
         renewalStart: Timestamp?,
+        renewals: RenewalCount? = nil,
         at now: Timestamp
     ) throws(CATIssueError) -> IssuedCAT {
         var fresh = identifier ?? []
         if fresh.isEmpty { fresh = try Self.randomIdentifier() }
-        let changes = Renewed(expires: end, issued: now.seconds, identifier: fresh, sessionEnd: session)
+        let changes = Renewed(
+            expires: end,
+            issued: now.seconds,
+            identifier: fresh,
+            sessionEnd: session,
+            renewals: renewals,
+            isRenewable: renewals != nil || grant.renewals == nil
+        )
         guard let payload = changes.payload(of: grant) else { throw .claims }
         return IssuedCAT(
             token: try sign(payload),
@@ -227,6 +246,8 @@ extension CATIssuer {
         let issued: Int64
         let identifier: [UInt8]
         let sessionEnd: Int64
+        let renewals: RenewalCount?
+        let isRenewable: Bool
 
         /// Returns the payload of `grant` with the changes, all other claims as they were encoded; `nil` if it has claims
         /// that cannot be copied.
@@ -262,13 +283,15 @@ extension CATIssuer {
                 map.entry(labels.label(.issuedAt).rawValue) { $0.write(issued) }
                 map.entry(labels.label(.identifier).rawValue) { $0.write(identifier) }
                 map.entry(labels.label(.sessionEnd).rawValue) { $0.write(sessionEnd) }
+                if let renewals { map.entry(labels.label(.generation).rawValue) { $0.write(renewals.code) } }
             }
             return try? writer.finish()
         }
 
         private func isChanged(_ claim: CATClaim?) -> Bool {
             switch claim {
-            case .expiration, .issuedAt, .identifier, .sessionEnd: true
+            case .expiration, .issuedAt, .identifier, .sessionEnd, .generation: true
+            case .renewal: !isRenewable
             default: false
             }
         }

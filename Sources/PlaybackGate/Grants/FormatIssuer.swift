@@ -24,6 +24,8 @@ struct GrantOrder {
     /// The player, for profiles that bind grants to it.
     let player: PlaybackRequest.Player?
     let now: Timestamp
+    /// True if the renewals of the grant are counted: see ``GrantProfile/Rules/countsRenewals``.
+    var isCounted = false
 
     /// The query of the manifest's URL with its leading `?`; empty for none.
     var urlEnd: String { query.isEmpty ? "" : "?\(query)" }

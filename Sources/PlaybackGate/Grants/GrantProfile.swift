@@ -102,6 +102,9 @@ public final class GrantProfile: Sendable {
         /// True to issue grants also for playbacks in shadow mode, and for playbacks that were allowed without an
         /// answer of the store.
         public var coversUnverified = false
+        /// True to count the renewals of a grant, so that one that two hold is found: see `LeakWatch`. Parallel renewals are
+        /// then a grant each. For Common Access Tokens only.
+        public var countsRenewals = false
 
         /// Creates the default rules.
         public init() {}

@@ -52,7 +52,8 @@ extension GrantService {
             guard let scope = grant.scope else {
                 return .refused(GrantRefusal(.renewalInvalid, detail: .member(.container)))
             }
-            guard let renewed = renew(grant, of: profile, scope: scope, at: now) else {
+            // A backend may renew beside the player's own jar: its grants are a chain of their own.
+            guard let renewed = renew(grant, of: profile, scope: scope, startsChain: true, at: now) else {
                 return .refused(GrantRefusal(.sessionEnded, detail: .claim(.sessionEnd)))
             }
             return .issued(renewed)
@@ -101,7 +102,8 @@ extension GrantService {
                     scope: scope,
                     manifest: terms.manifest ?? path.map { String($0) },
                     player: player,
-                    now: now
+                    now: now,
+                    isCounted: profile.rules.countsRenewals
                 )
             }
             guard let order, order.session.end > now, let issued = issue(order) else {

@@ -69,7 +69,8 @@ extension GrantService {
                     manifest: terms.manifest ?? path.map { String($0) },
                     query: terms.query,
                     player: player,
-                    now: now
+                    now: now,
+                    isCounted: profile.rules.countsRenewals
                 )
             )
         }
@@ -105,6 +106,7 @@ extension GrantService {
         )
         claims.protection = order.protection
         claims.profile = profile.name
+        if order.isCounted { claims.renewals = .first() }
         guard let token = try? signer.issue(claims), let expires = token.expires else { return nil }
         return IssuedGrant(
             profile: profile,

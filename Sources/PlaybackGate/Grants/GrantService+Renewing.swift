@@ -2,9 +2,11 @@
 // Copyright the Playgate authors.
 
 internal import CommonAccessTokens
+internal import Cryptography
 internal import Encodings
 internal import Keys
 internal import Platform
+internal import ReplayStores
 internal import RequestTargets
 internal import URISigning
 
@@ -23,15 +25,19 @@ extension GrantService {
 
     /// Renews a grant of a profile whose renewal is due, for a scope, or returns the grant of a parallel request. `nil`
     /// if it cannot be renewed.
+    ///
+    /// - Parameter startsChain: True if the new grant is not the successor that the player's jar goes on with.
     func renew(
         _ grant: AuthenticGrant,
         of profile: GrantProfile,
         scope: String,
         manifest: String? = nil,
+        startsChain: Bool = false,
         at now: Timestamp
     ) -> IssuedGrant? {
         switch grant {
-        case .cat(let grant): return renew(grant, of: profile, scope: scope, manifest: manifest, at: now)
+        case .cat(let grant):
+            return renew(grant, of: profile, scope: scope, manifest: manifest, startsChain: startsChain, at: now)
         case .signedURI(let grant):
             guard let issuer = formats[profile.name]?.signedURIs(at: now), let session = grant.session else {
                 return nil
@@ -59,14 +65,18 @@ extension GrantService {
         of profile: GrantProfile,
         scope: String,
         manifest: String?,
+        startsChain: Bool,
         at now: Timestamp
     ) -> IssuedGrant? {
         // The scope goes into a cookie, and another installation may have written it.
         guard RequestURI(scope[...])?.path.utf8.elementsEqual(scope.utf8) ?? false,
             let signer = renewer(of: grant, profile, at: now), let session = grant.session
         else { return nil }
-        return renewed.grant(for: .init(claims: grant.payload, profile: profile, scope: scope), at: now) {
-            guard let token = try? signer.renew(grant, at: now), let expires = token.expires else { return nil }
+        func make() -> IssuedGrant? {
+            let count: RenewalCount? = startsChain ? .first() : nil
+            guard let token = try? signer.renew(grant, at: now, renewals: count), let expires = token.expires else {
+                return nil
+            }
             metrics?.countRenewed(profile)
             return IssuedGrant(
                 profile: profile,
@@ -77,6 +87,19 @@ extension GrantService {
                 manifest: manifest
             )
         }
+        guard profile.rules.countsRenewals, !startsChain, let leaks,
+            let renewal = GrantRenewal(grant, of: profile, at: now)
+        else {
+            return renewed.grant(
+                for: .init(claims: grant.payload, profile: profile, scope: scope),
+                at: now,
+                renew: make
+            )
+        }
+        // Each request gets a grant of its own: of two holders, each goes on with another.
+        guard let issued = make() else { return nil }
+        leaks.note(renewal, of: profile.name, until: session.end, at: now)
+        return issued
     }
 
     /// Returns the signer with the grant's own key, or that of the profile if the key no longer signs.
@@ -87,6 +110,25 @@ extension GrantService {
         }
         return own?.issuer ?? signer(profile, at: now)
     }
+}
+
+extension GrantRenewal {
+    /// The renewal of a grant; `nil` if its renewals are not counted.
+    fileprivate init?(_ grant: CATGrant, of profile: GrantProfile, at now: Timestamp) {
+        guard let renewals = grant.renewals, let identifier = grant.identifier, let session = grant.session else {
+            return nil
+        }
+        let life = profile.rules.life.milliseconds
+        self.init(
+            session: session.id,
+            chain: Self.number(SHA256.digest(profile.name)) ^ UInt64(renewals.chain),
+            generation: renewals.number,
+            parent: Self.number(SHA256.digest(identifier)),
+            expires: now.advanced(byMilliseconds: 2 * life)
+        )
+    }
+
+    private static func number(_ digest: [UInt8]) -> UInt64 { digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
 extension CATGrant {

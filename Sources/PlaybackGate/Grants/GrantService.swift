@@ -37,6 +37,8 @@ public final class GrantService: Sendable {
     let metrics: (any GrantObserver)?
     /// A number that the entries of the caches carry.
     let generation: UInt64
+    /// Receives each renewal of a grant whose renewals are counted; `nil` if they are not.
+    let leaks: LeakWatch?
     /// Asks for a key that the verifier does not have: see the initializer.
     let askForKey: @Sendable (KeyID, Timestamp) -> Bool
 
@@ -88,6 +90,7 @@ public final class GrantService: Sendable {
     ///   - rejections: The list of rejected ids, which survives a reload.
     ///   - cacheCapacity: The number of authentic grants that are cached; 0 for none.
     ///   - metrics: Counts the grants; `nil` for nothing.
+    ///   - leaks: Receives the renewals that are counted; `nil` for none.
     ///   - askForKey: Called with the identifier of a key that the verifier does not have, and the time. Returns true if a key
     ///     set is being fetched that may bring it: see `GrantRefusal.Detail.keySetAwaited`. It must not wait.
     public init(
@@ -100,6 +103,7 @@ public final class GrantService: Sendable {
         rejections: RejectionList = RejectionList(),
         cacheCapacity: Int = 16_384,
         metrics: (any GrantObserver)? = nil,
+        leaks: LeakWatch? = nil,
         askForKey: @escaping @Sendable (KeyID, Timestamp) -> Bool = { _, _ in false }
     ) {
         self.rejections = rejections
@@ -113,6 +117,7 @@ public final class GrantService: Sendable {
         forged = cacheCapacity > 0 ? TokenTable(capacity: 1024) : nil
         renewed = RenewedGrants()
         self.metrics = metrics
+        self.leaks = leaks
         generation = Self.generations.add(1, ordering: .relaxed).newValue
         self.askForKey = askForKey
     }
@@ -155,6 +160,7 @@ public final class GrantService: Sendable {
         renewed = present.renewed
         generation = Self.generations.add(1, ordering: .relaxed).newValue
         metrics = present.metrics
+        leaks = present.leaks
         askForKey = present.askForKey
     }
 

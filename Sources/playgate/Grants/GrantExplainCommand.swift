@@ -203,7 +203,7 @@ struct GrantExplanation {
         switch label {
         case .replay, .rejection: return "store"
         case .session, .revocation: return "revocations"
-        case .protection, .profile: return "catalogue"
+        case .protection, .profile, .generation: return "catalogue"
         default: return nil
         }
     }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import EdgeTokens
+internal import Encodings
+internal import Platform
+internal import ReplayStores
+
+extension APIResponder {
+    /// `GET /v1/leaks`: lists the playbacks that this gate suspects or has proven to be shared, the newest first.
+    func listLeaks(_ call: RequestContext) -> APIAnswer {
+        let members: [JSON.Member] = [
+            ("leaks", .array(leaks.leaks(at: call.time).map(\.json))), ("trace", .string("\(call.trace)")),
+        ]
+        return .json(.object(members), trace: call.trace)
+    }
+}
+
+extension Leak {
+    /// The members of a leak in answers. There are no addresses.
+    fileprivate var json: JSON {
+        .object([
+            ("session", .string(session.hexadecimal)), ("profile", .string(profile)),
+            ("state", .string(proven == nil ? "suspected" : "proven")), ("evidence", .string("renewals")),
+            ("generations", .number(Int64(generations))), ("suspected", .number(suspected.millisecondsSince1970)),
+            ("last", .number(last.millisecondsSince1970)),
+            ("proven", proven.map { .number($0.millisecondsSince1970) } ?? .null), ("revoked", .bool(isRevoked)),
+        ])
+    }
+}

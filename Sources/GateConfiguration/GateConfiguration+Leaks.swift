@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+internal import ConfigurationReading
+internal import Platform
+internal import PlaybackGate
+package import ReplayStores
+
+extension GateConfiguration {
+    /// The section `leaks`: what is done about grants that more than one hold.
+    package struct Leaks: Sendable {
+        /// What a proof leads to; `nil` if renewals are not counted.
+        package var action: LeakWatch.Action?
+    }
+}
+
+extension GateConfiguration.Leaks {
+    private enum Action: String, CaseIterable { case off, review, revoke }
+
+    init(_ section: ConfigurationSection) {
+        switch section.choice("action", default: Action.off) {
+        case .off: action = nil
+        case .review: action = .review
+        case .revoke: action = .revoke
+        }
+    }
+
+    /// The shortest time in which a grant is not renewed yet, so that answers that cross have arrived, also those that an origin
+    /// holds: a jar that has two successors of a grant for a moment renews one of them.
+    static let shortestAge = Duration.seconds(60)
+}
+
+extension GrantProfile.Rules {
+    /// Lets the renewals be counted, if the grants are renewed and have a claim for it.
+    ///
+    /// - Parameter format: The format of the grants.
+    mutating func countRenewals(of format: GrantFormat, in section: ConfigurationSection) {
+        guard format == .cat, let renewal else { return }
+        countsRenewals = true
+        guard life - renewal.deadline < GateConfiguration.Leaks.shortestAge else { return }
+        section.note(
+            at: "renew",
+            message:
+                "deadline must be at least \(GateConfiguration.Leaks.shortestAge.text) shorter than life (\(life.text)), with leaks"
+        )
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import Foundation
+import GateTestSupport
+import Platform
+import Testing
+
+/// A grant that more than one hold, at a running gate: what is found, listed and ended.
+@Suite struct `A shared grant` {
+    private static func configuration(_ leaks: String) -> String {
+        RunningGate.configuration(
+            """
+            replayStore: { capacity: 1000 }
+            keys: { k1: { secret: \(String(repeating: "A", count: 44)) } }
+            grants:
+              subjectKey: \(String(repeating: "B", count: 44))
+              profiles: { live: { issuer: playgate, key: k1, scheme: http, cookie: { sameSite: Lax } } }
+            edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
+            \(leaks)
+            """,
+            catalogue: """
+                    - { path: /film/master.m3u8, resource: TNT, grant: live }
+                    - { path: /film/, resource: TNT, admits: grant, grant: live }
+                """
+        )
+    }
+
+    /// A player with a jar of its own.
+    private final class Player {
+        private let gate: RunningGate
+        private(set) var cookie: String
+
+        init(at gate: RunningGate) throws {
+            self.gate = gate
+            cookie = ""
+            let first = try ask("/film/master.m3u8?token=\(try gate.token())")
+            #expect(first.status == 200, "\(first)")
+        }
+
+        /// A copy of another player's jar.
+        init(copying other: Player) { (gate, cookie) = (other.gate, other.cookie) }
+
+        /// Asks for a file, and stores the cookie of the answer in the jar.
+        @discardableResult func ask(_ target: String, dropping: Bool = false) throws -> HTTPConnection.Response {
+            var headers = ["X-Forwarded-Uri": target, "X-Forwarded-Method": "GET"]
+            if !cookie.isEmpty { headers["Cookie"] = cookie }
+            let answer = try HTTPConnection(gate.edge).request("GET", path: "/v1/check/forward", headers: headers)
+            let line = answer.headers["x-playgate-set-cookie"] ?? answer.headers["set-cookie"]
+            if let line, !dropping { cookie = String(line.prefix { $0 != ";" }) }
+            return answer
+        }
+    }
+
+    /// The time of a renewal: life 5 m, deadline 2 m.
+    private static let period: Int64 = 185_000
+
+    private static func leaks(of gate: RunningGate) throws -> [[String: Any]] {
+        try #require(try gate.get("/v1/leaks").json["leaks"] as? [[String: Any]])
+    }
+
+    @Test func `is found in three renewals, listed, and plays on in review`() async throws {
+        try await RunningGate.with(Self.configuration("leaks: { action: review }")) { (gate) throws in
+            let viewer = try Player(at: gate)
+            let copier = Player(copying: viewer)
+            for round in 1...3 {
+                gate.now = gate.now.advanced(byMilliseconds: Self.period)
+                for player in round.isMultiple(of: 2) ? [viewer, copier] : [copier, viewer] {
+                    #expect(try player.ask("/film/\(round).ts").headers["x-playgate-code"] == "renewed")
+                }
+                let expected = ["", "suspected", "proven"][round - 1]
+                #expect(try eventually { try Self.leaks(of: gate).first?["state"] as? String ?? "" == expected })
+            }
+            let leak = try #require(try Self.leaks(of: gate).first)
+            #expect(leak["profile"] as? String == "live" && leak["revoked"] as? Bool == false)
+            #expect(try gate.metric("playgate_leaks_suspected_total") == 1)
+            #expect(try gate.metric("playgate_leaks_proven_total") == 1)
+            #expect(try gate.metric("playgate_leaks_revoked_total") == 0)
+            #expect(try gate.log("leak_suspected").count == 1 && gate.log("leak_proven").count == 1)
+            #expect(viewer.cookie != copier.cookie)
+            #expect(try viewer.ask("/film/9.ts").status == 200 && copier.ask("/film/9.ts").status == 200)
+        }
+    }
+
+    @Test func `is revoked: the viewer starts again, and the copier cannot`() async throws {
+        try await RunningGate.with(Self.configuration("leaks: { action: revoke }")) { (gate) throws in
+            let viewer = try Player(at: gate)
+            let copier = Player(copying: viewer)
+            for round in 1...3 {
+                gate.now = gate.now.advanced(byMilliseconds: Self.period)
+                for player in [viewer, copier] { try player.ask("/film/\(round).ts") }
+                // The ledger is written behind the answers, in their order.
+                if round == 2 { #expect(try eventually { try !Self.leaks(of: gate).isEmpty }) }
+            }
+            #expect(try eventually { try gate.metric("playgate_leaks_revoked_total") == 1 })
+            for player in [viewer, copier] {
+                #expect(try player.ask("/film/9.ts").headers["x-playgate-code"] == "grant_revoked")
+            }
+            let again = try Player(at: gate)
+            #expect(try again.ask("/film/9.ts").status == 200)
+            #expect(try gate.log("\"caller\":\"leaks\"").count == 1)
+        }
+    }
+
+    /// One jar: parallel requests, lost answers and a second tab are no second holder.
+    @Test func `is none if one jar renews many times at once`() async throws {
+        try await RunningGate.with(Self.configuration("leaks: { action: revoke }")) { (gate) throws in
+            let viewer = try Player(at: gate)
+            for round in 1...6 {
+                gate.now = gate.now.advanced(byMilliseconds: Self.period)
+                for part in 0..<4 { try viewer.ask("/film/\(round)-\(part).ts", dropping: part != 2) }
+                #expect(try viewer.ask("/film/\(round).ts").status == 200)
+            }
+            #expect(try Self.leaks(of: gate).isEmpty)
+            #expect(try gate.metric("playgate_leaks_suspected_total") == 0)
+            #expect(try viewer.ask("/film/9.ts").headers["x-playgate-code"] == "granted")
+        }
+    }
+
+    @Test func `is not looked for without the section, and parallel renewals share a grant`() async throws {
+        try await RunningGate.with(Self.configuration("")) { (gate) throws in
+            let viewer = try Player(at: gate)
+            let copier = Player(copying: viewer)
+            gate.now = gate.now.advanced(byMilliseconds: Self.period)
+            for player in [viewer, copier] { try player.ask("/film/1.ts") }
+            #expect(viewer.cookie == copier.cookie)
+            #expect(try Self.leaks(of: gate).isEmpty)
+        }
+    }
+
+    /// Separate starts of one playback are chains of their own, and so are the grants that a backend renews.
+    @Test func `is none if a playback has several grants`() async throws {
+        try await RunningGate.with(Self.configuration("leaks: { action: revoke }")) { (gate) throws in
+            let viewer = try Player(at: gate)
+            var held = try #require(viewer.cookie.split(separator: "=", maxSplits: 1).last.map { String($0) })
+            for round in 1...4 {
+                gate.now = gate.now.advanced(byMilliseconds: Self.period)
+                try viewer.ask("/film/\(round).ts")
+                let answer = try gate.post("/v1/grants/renew", body: "{\"grant\":\"\(held)\"}")
+                held = try #require((answer.json["grant"] as? [String: Any])?["token"] as? String, "\(answer)")
+            }
+            #expect(try Self.leaks(of: gate).isEmpty)
+        }
+    }
+
+    /// What review has proven is ended as soon as a reload says revoke.
+    @Test func `that was proven in review is revoked after a reload`() async throws {
+        let configuration = Self.configuration("leaks: { action: review }")
+        try await RunningGate.with(configuration) { (gate) throws in
+            let viewer = try Player(at: gate)
+            let copier = Player(copying: viewer)
+            for round in 1...3 {
+                gate.now = gate.now.advanced(byMilliseconds: Self.period)
+                for player in [viewer, copier] { try player.ask("/film/\(round).ts") }
+            }
+            #expect(try eventually { try gate.metric("playgate_leaks_proven_total") == 1 })
+            try gate.folder.write("gate.yaml", contents: configuration.replacing("review", with: "revoke"))
+            #expect(try gate.admin("POST", path: "/reload").status == 200)
+            gate.now = gate.now.advanced(byMilliseconds: Self.period)
+            try viewer.ask("/film/4.ts")
+            #expect(try eventually { try gate.metric("playgate_leaks_revoked_total") == 1 })
+            #expect(try copier.ask("/film/9.ts").headers["x-playgate-code"] == "grant_revoked")
+            #expect(try gate.metric("playgate_leaks_proven_total") == 1)
+        }
+    }
+}
