@@ -210,11 +210,13 @@ struct `The Helm chart` {
             changes: ["listen 8089": "listen 127.0.0.1:\(try freePort())", "/srv": folder.file("media")]
                 .merging(recorder == nil ? ["listen 8089": "listen 127.0.0.1:\(origin)"] : [:]) { $1 }
         )
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map { "    \($0)_temp_path \(folder.file($0));\n" }.joined()
         let addresses = [
             "listen 8088": "listen 127.0.0.1:\(front)", "server origin:8089": "server 127.0.0.1:\(origin)",
             "/tmp/nginx.pid": folder.file("nginx.pid"), "/dev/stdout": folder.file("access.log"),
             "/dev/stderr": folder.file("error.log"),
-            "http {": "http {\n    include \(originFile);\n    client_body_temp_path \(folder.path)/body;",
+            "http {": "http {\n    include \(originFile);\n" + temporary,
         ]
         let nginxFile = try copy("nginx.conf", changes: socket.merging(addresses) { $1 })
         let gate = try Program(

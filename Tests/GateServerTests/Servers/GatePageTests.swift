@@ -151,6 +151,8 @@ import Testing
             "/run/playgate": folder.path, "/run/nginx.pid": folder.file("nginx.pid"), "/var/log/nginx": folder.path,
             "/var/cache": folder.path, "127.0.0.1:8088": "127.0.0.1:\(front)", "127.0.0.1:8089": "127.0.0.1:\(origin)",
             "user www-data;": "user root;",
+            // The folders of the system's nginx stay as they are: files of another user in them would break it.
+            "^http {": "http { \(Self.temporaryPaths(in: folder))",
         ]
         let script = paths.map { "s|\($0.key)|\($0.value)|g" }.joined(separator: ";")
         defer {
@@ -159,5 +161,11 @@ import Testing
             }
         }
         try Self.run(steps, in: folder, preparing: ["sed '1": "sed -i '\(script)' nginx.conf"])
+    }
+
+    /// The directives by which nginx has its temporary files in a folder.
+    private static func temporaryPaths(in folder: TemporaryFolder) -> String {
+        ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map { "\($0)_temp_path \(folder.file($0));" }.joined(separator: " ")
     }
 }
