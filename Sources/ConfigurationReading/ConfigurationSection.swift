@@ -119,8 +119,12 @@ package final class ConfigurationSection {
     }
 
     /// Adds a setting to the table that is being made.
-    private func describe(_ key: String, _ kind: Setting.Kind, default fallback: JSON = .null, isRequired: Bool = false)
-    {
+    private func describe(
+        _ key: String,
+        as kind: Setting.Kind,
+        default fallback: JSON = .null,
+        isRequired: Bool = false
+    ) {
         table?.add(Setting(path: keyPath(key), kind: kind, default: fallback, isRequired: isRequired))
     }
 
@@ -128,13 +132,13 @@ package final class ConfigurationSection {
 
     private func scalar<Value>(
         _ key: String,
-        _ kind: Setting.Kind,
+        as kind: Setting.Kind,
         what: String,
         default fallback: Value,
         show: (Value) -> JSON,
         read: (Node) -> Value?
     ) -> Value {
-        describe(key, kind, default: show(fallback))
+        describe(key, as: kind, default: show(fallback))
         guard let node = readNode(key) else {
             inForce.append((key, show(fallback)))
             return fallback
@@ -155,7 +159,7 @@ package final class ConfigurationSection {
     package func optionalString(_ key: String) -> String? {
         scalar(
             key,
-            .string,
+            as: .string,
             what: "a string",
             default: nil,
             show: { .optional($0) },
@@ -165,12 +169,12 @@ package final class ConfigurationSection {
 
     /// Returns a text.
     package func string(_ key: String, default fallback: String) -> String {
-        scalar(key, .string, what: "a string", default: fallback, show: { .string($0) }, read: { $0.text })
+        scalar(key, as: .string, what: "a string", default: fallback, show: { .string($0) }, read: { $0.text })
     }
 
     /// Returns a text that must be present and not empty.
     package func requiredString(_ key: String) -> String {
-        describe(key, .string, isRequired: true)
+        describe(key, as: .string, isRequired: true)
         guard value(key) != nil else {
             known.append(key)
             problems.add(at: location, message: "\(key) is missing")
@@ -183,7 +187,7 @@ package final class ConfigurationSection {
 
     /// Returns a truth value.
     package func bool(_ key: String, default fallback: Bool) -> Bool {
-        scalar(key, .bool, what: "true or false", default: fallback, show: { .bool($0) }) { node in
+        scalar(key, as: .bool, what: "true or false", default: fallback, show: { .bool($0) }) { node in
             node.scalarTag == .bool ? node.bool : nil
         }
     }
@@ -192,7 +196,7 @@ package final class ConfigurationSection {
     package func integer(_ key: String, in range: ClosedRange<Int>, default fallback: Int) -> Int {
         scalar(
             key,
-            .integer(range),
+            as: .integer(range),
             what: "a whole number from \(range.lowerBound) to \(range.upperBound)",
             default: fallback,
             show: { .number(Int64($0)) }
@@ -206,7 +210,7 @@ package final class ConfigurationSection {
     package func duration(_ key: String, in range: ClosedRange<Duration>, default fallback: Duration) -> Duration {
         scalar(
             key,
-            .duration(range),
+            as: .duration(range),
             what:
                 "a duration with its unit (ms, s, m, h, d) from \(range.lowerBound.text) to \(range.upperBound.text), such as \(fallback.text)",
             default: fallback,
@@ -227,7 +231,7 @@ package final class ConfigurationSection {
     package func choice(_ key: String, among names: [String], default fallback: String) -> String {
         let value = scalar(
             key,
-            .choice(names),
+            as: .choice(names),
             what: "one of \(names.joined(separator: ", "))",
             default: fallback,
             show: { .string($0) }
@@ -246,7 +250,7 @@ package final class ConfigurationSection {
         isSecret: Bool = false,
         parse: (String) throws -> Value
     ) -> Value {
-        describe(key, .string)
+        describe(key, as: .string)
         guard let node = readNode(key) else { return fallback }
         guard let text = node.text else {
             problems.add(
@@ -273,7 +277,7 @@ package final class ConfigurationSection {
 
     /// Returns a secret text: the value itself, or the content of `{ file: PATH }` or `{ env: NAME }`.
     package func secret(_ key: String) -> Secret? {
-        describe(key, .secret)
+        describe(key, as: .secret)
         guard let node = readNode(key) else {
             inForce.append((key, .null))
             return nil
@@ -309,7 +313,7 @@ package final class ConfigurationSection {
 
     /// Returns a list of texts; a single text is a list of one.
     package func strings(_ key: String) -> [String]? {
-        describe(key, .strings)
+        describe(key, as: .strings)
         guard let node = readNode(key) else {
             inForce.append((key, .null))
             return nil
@@ -343,7 +347,7 @@ package final class ConfigurationSection {
     /// Returns a list of values of `Value`, by their raw values, or `nil` if the file has none; a single text is a list of one.
     package func choices<Value: RawRepresentable<String> & CaseIterable>(_ key: String, of _: Value.Type) -> [Value]? {
         let names = Value.allCases.map(\.rawValue)
-        describe(key, .choices(names))
+        describe(key, as: .choices(names))
         return strings(key)?.compactMap { text in
             let value = Value(rawValue: text)
             if value == nil { note(at: key, message: "\(text) is not one of \(names.joined(separator: ", "))") }
@@ -353,7 +357,7 @@ package final class ConfigurationSection {
 
     /// Returns a list of sections.
     package func list<Value>(_ key: String, read: (ConfigurationSection) -> Value) -> [Value] {
-        describe(key, .list)
+        describe(key, as: .list)
         if table != nil { return [read(part(nil, path: keyPath(key) + "[]"))] }
         guard let node = readNode(key) else {
             inForce.append((key, .array([])))
@@ -377,8 +381,12 @@ package final class ConfigurationSection {
 
     /// Returns a section; its defaults if the file has none.
     package func section<Value>(_ key: String, read: (ConfigurationSection) -> Value) -> Value {
-        describe(key, .section)
-        let section = part(readNode(key), path: keyPath(key))
+        describe(key, as: .section)
+        return section(key, of: readNode(key), read: read)
+    }
+
+    private func section<Value>(_ key: String, of node: Node?, read: (ConfigurationSection) -> Value) -> Value {
+        let section = part(node, path: keyPath(key))
         let value = read(section)
         section.finish()
         inForce.append((key, section.effective))
@@ -403,14 +411,11 @@ package final class ConfigurationSection {
         orTextOf main: String,
         read: (ConfigurationSection) -> Value
     ) -> Value? {
-        describe(key, .sectionOrText(main: main))
+        describe(key, as: .sectionOrText)
         guard let text = value(key), text.text != nil else { return optionalSection(key, read: read) }
         known.append(key)
-        let section = part(.mapping(Node.Mapping([(Node(main), text)], Tag(.map), .any, text.mark)), path: keyPath(key))
-        let value = read(section)
-        section.finish()
-        inForce.append((key, section.effective))
-        return value
+        let mapping = Node.Mapping([(Node(main), text)], Tag(.map), .any, text.mark)
+        return section(key, of: .mapping(mapping), read: read)
     }
 
     /// Returns a whole number, or else the texts of a list; `nil` if the file has neither.
@@ -421,11 +426,10 @@ package final class ConfigurationSection {
         in range: ClosedRange<Int>,
         what: String
     ) -> (integer: Int?, strings: [String])? {
-        describe(key, .integerOrStrings(range))
         if let node = value(key), node.sequence != nil || node.text != nil { return (nil, strings(key) ?? []) }
         let number: Int? = scalar(
             key,
-            .integerOrStrings(range),
+            as: .integerOrStrings(range),
             what: "a whole number from \(range.lowerBound) to \(range.upperBound), or a list of \(what)",
             default: nil,
             show: { $0.map { .number(Int64($0)) } ?? .null },
@@ -439,14 +443,14 @@ package final class ConfigurationSection {
 
     /// Returns the sections of a mapping from names to sections, in the order of the file.
     package func named<Value>(_ key: String, read: (String, ConfigurationSection) -> Value) -> [Value] {
-        describe(key, .named)
+        describe(key, as: .named)
         if table != nil { return [read("name", part(nil, path: keyPath(key) + ".NAME"))] }
         return section(key) { section in section.names.map { name in section.section(name) { read(name, $0) } } }
     }
 
     /// Returns a mapping of texts to secret texts, in the order of the file.
     package func secrets(_ key: String) -> [(key: String, value: Secret)] {
-        describe(key, .secrets)
+        describe(key, as: .secrets)
         if table != nil { return [] }
         return section(key) { section in section.names.compactMap { name in section.secret(name).map { (name, $0) } } }
     }
@@ -456,7 +460,7 @@ package final class ConfigurationSection {
 
     /// Returns a mapping of texts to texts, truth values and numbers, as they are written. The values may be secret.
     package func scalars(_ key: String) -> [(key: String, value: String)] {
-        describe(key, .scalars)
+        describe(key, as: .scalars)
         let scalars = mapping(key) { $0.scalar?.string }
         inForce.append((key, .object(scalars.map { ($0.key, .string("<set>")) })))
         return scalars
@@ -464,7 +468,7 @@ package final class ConfigurationSection {
 
     /// Returns a mapping of texts to texts.
     package func texts(_ key: String) -> [(key: String, value: String)] {
-        describe(key, .texts)
+        describe(key, as: .texts)
         let texts = mapping(key, read: \.text)
         inForce.append((key, .object(texts.map { ($0.key, .string($0.value)) })))
         return texts

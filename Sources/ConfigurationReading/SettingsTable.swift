@@ -36,8 +36,8 @@ package struct Setting: Sendable {
         case scalars
         /// A mapping with keys of its own.
         case section
-        /// A mapping with keys of its own, or a text that is the value of this key of it.
-        case sectionOrText(main: String)
+        /// A mapping with keys of its own, or a text that is the value of one of them.
+        case sectionOrText
         /// A list of mappings.
         case list
         /// A mapping of names to mappings.

@@ -53,7 +53,7 @@ extension GateConfiguration.API {
         /// True if URLs with http are signed too.
         package var allowsHTTP: Bool
 
-        /// What `tvs` may permit besides POST and https.
+        /// The methods and schemes that `tvs` may permit besides POST and https.
         fileprivate enum Option: String, CaseIterable { case get, http, post }
     }
 }

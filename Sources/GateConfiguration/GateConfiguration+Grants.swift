@@ -271,7 +271,7 @@ extension GateConfiguration.Grants.Key {
 }
 
 extension GateConfiguration.Grants.Issuer {
-    /// What issuers may leave out of their grants.
+    /// The claims that issuers may leave out of their grants.
     enum OptionalClaim: String, CaseIterable {
         case exp, iss, cdniuc
     }

@@ -9,20 +9,16 @@ package import ReplayStores
 extension GateConfiguration {
     /// The section `leaks`: what is done about grants that more than one hold.
     package struct Leaks: Sendable {
-        /// What a proof leads to; `nil` if renewals are not counted.
+        /// The consequence of a proof; `nil` if renewals are not counted.
         package var action: LeakWatch.Action?
     }
 }
 
 extension GateConfiguration.Leaks {
-    private enum Action: String, CaseIterable { case off, review, revoke }
-
     init(_ section: ConfigurationSection) {
-        switch section.choice("action", default: Action.off) {
-        case .off: action = nil
-        case .review: action = .review
-        case .revoke: action = .revoke
-        }
+        let off = "off"
+        let names = [off] + LeakWatch.Action.allCases.map(\.rawValue)
+        action = LeakWatch.Action(rawValue: section.choice("action", among: names, default: off))
     }
 
     /// The shortest time in which a grant is not renewed yet, so that answers that cross have arrived, also those that an origin

@@ -141,11 +141,7 @@ extension GateLoader {
                 signed.append(grants.signer(of: issuer, keys: found, problems: problems))
             }
             if accepted.isOwn { own += found.filter { $0.name != nil }.map(\.key) }
-            if let remote = remote(
-                of: issuer,
-                folder: configuration.keySetFolder,
-                problems: problems
-            ) {
+            if let remote = remote(of: issuer, folder: configuration.keySetFolder, problems: problems) {
                 remotes.append(remote)
             }
             if let warning = issuer.remote?.warning { warnings.append(warning) }

@@ -3,6 +3,7 @@
 
 internal import EdgeListener
 internal import EdgeTokens
+internal import GateAPI
 internal import Platform
 internal import PlaybackGate
 internal import ReplayStores
@@ -22,8 +23,9 @@ struct LeakService: Service {
             await leaks.run(store: live.current.gate.store) { session, end in
                 let (gate, now) = (live.current.gate, clock())
                 let revocation = Revocation(.playback(session), expires: max(end, now))
-                do throws(ReplayStoreError) { try await gate.record(revocation, at: now) } catch { return false }
-                gate.grants?.revocationCache.add(revocation, at: now)
+                do throws(APIRefusal) {
+                    try await gate.record(revocation, cache: gate.grants?.revocationCache, at: now)
+                } catch { return false }
                 journal.noteRevoked(revocation, by: "leaks")
                 return true
             }

@@ -3,7 +3,7 @@
 
 package import ConfigurationReading
 
-/// What settings mean, for people: the content of `settings.yaml`, which the program contains.
+/// The descriptions of settings, for people: the content of `settings.yaml`, which the program contains.
 package struct SettingTexts {
     private let texts: [String: Text]
 

@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// Each renewal gives the grant a new identity and the next generation. One holder goes forward: it renews what the last
 /// renewal gave it. Two holders of one grant get a successor each, and renew both: the same generation has two parents then.
-/// That is a suspicion; in two generations running it is a proof. No address, no User-Agent and no rate is looked at.
+/// One such generation is a suspicion; two in a row are a proof. No address, no User-Agent and no rate is looked at.
 ///
 /// A renewal is handed over whatever happens here: if the store is away, or the queue is full, a shared grant is found later.
 public final class LeakWatch: Sendable {
@@ -31,7 +31,7 @@ public final class LeakWatch: Sendable {
         var cases: [SessionID: Leak] = [:]
     }
 
-    /// What a proof leads to.
+    /// The consequence of a proof.
     public enum Action: String, Sendable, CaseIterable {
         /// The playback is listed.
         case review
