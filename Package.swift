@@ -9,7 +9,7 @@ let package = Package(
     products: [
         .library("MediaTokens"), .library("MediaResources"), .library("Keys"),
         .library("EdgeTokens", "RequestTargets"), .library("CommonAccessTokens"), .library("URISigning"),
-        .library("VendorTokens"), .library("PlaybackGate", "ReplayStores"),
+        .library("VendorTokens"), .library("PlaybackGate", "ReplayStores", "SharedGrants"),
         .library("Entitlements"), .library("Manifests"), .library("SQLiteStore"), .library("RedisStore"),
         .library("AccessEnabler"), .library("KeySources"),
         .library("GateServer", "ConfigurationReading"),
@@ -58,10 +58,12 @@ let package = Package(
         .target(
             name: "CPlaygate",
             path: "c",
-            exclude: ["edge", "servers"],
+            exclude: ["edge", "playbacks", "servers"],
             sources: ["core"],
             publicHeadersPath: "include"
         ),
+        // The turns of players: a table in memory that gates and servers' modules use alike.
+        .target(name: "CPlaybacks", path: "c/playbacks"),
         // Empty without its trait. RE2 has no C interface, and module maps of the system have no C++ here.
         .target(
             name: "CRE2",
@@ -93,11 +95,12 @@ let package = Package(
         // Floor 2: the vocabulary of entitlement services, the decision, and manifests that carry it.
         .room("Entitlements", ["Platform", "Encodings", "XML", "MediaResources", "MediaTokens"]),
         .room("ReplayStores", ["Platform", "Encodings", "Cryptography", "MediaTokens", "EdgeTokens"]),
+        .room("SharedGrants", ["CPlaybacks", "Platform", "EdgeTokens", "ReplayStores"]),
         .room(
             "PlaybackGate",
             [
                 "Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "MediaTokens", "RequestTargets",
-                "EdgeTokens", "CommonAccessTokens", "URISigning", "VendorTokens", "ReplayStores",
+                "EdgeTokens", "CommonAccessTokens", "URISigning", "VendorTokens", "ReplayStores", "SharedGrants",
             ]
         ),
         .room("Manifests", ["Encodings", "XML", "RequestTargets"]),
@@ -107,7 +110,7 @@ let package = Package(
             "EdgeChecks",
             [
                 "Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "MediaTokens", "RequestTargets",
-                "EdgeTokens", "CommonAccessTokens", "URISigning", "ReplayStores", "PlaybackGate",
+                "EdgeTokens", "CommonAccessTokens", "URISigning", "ReplayStores", "SharedGrants", "PlaybackGate",
             ]
         ),
         .room(
@@ -171,7 +174,8 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens",
-                "RequestTargets", "CommonAccessTokens", "URISigning", "VendorTokens", "ReplayStores", "PlaybackGate",
+                "RequestTargets", "CommonAccessTokens", "URISigning", "VendorTokens", "ReplayStores", "SharedGrants",
+                "PlaybackGate",
                 "Manifests", "EdgeChecks", "HTTPServer", "RedisStore", "KeySources", .nio("NIOCore"),
             ],
             embedding: ["Settings/settings.yaml"]
@@ -180,7 +184,7 @@ let package = Package(
             "Telemetry",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "EdgeTokens", "URISigning", "ReplayStores", "PlaybackGate", "HTTPServer", "SPOPServer",
+                "EdgeTokens", "URISigning", "ReplayStores", "SharedGrants", "PlaybackGate", "HTTPServer", "SPOPServer",
                 "GateConfiguration", .log,
                 .metrics("Metrics"), .metrics("CoreMetrics"), .service("AsyncHTTPClient", "async-http-client"),
                 .nio("NIOCore"), .nio("NIOHTTP1"), .system, .lifecycle("ServiceLifecycle"),
@@ -190,7 +194,8 @@ let package = Package(
             "EdgeListener",
             [
                 "Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "MediaTokens", "RequestTargets",
-                "EdgeTokens", "ReplayStores", "PlaybackGate", "Manifests", "EdgeChecks", "HTTPServer", "SPOPServer",
+                "EdgeTokens", "ReplayStores", "SharedGrants", "PlaybackGate", "Manifests", "EdgeChecks", "HTTPServer",
+                "SPOPServer",
                 "KeySources", "GateGRPC", "GateConfiguration", "Telemetry", .metrics("Metrics"), .nio("NIOCore"),
                 .nio("NIOHTTP1"),
             ]
@@ -200,6 +205,7 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "ReplayStores",
+                "SharedGrants",
                 "PlaybackGate", "Manifests", "EdgeChecks", "HTTPServer", "KeySources", "GateConfiguration", "Telemetry",
                 "EdgeListener", .service("AsyncHTTPClient", "async-http-client"), .nio("NIOCore"), .nio("NIOHTTP1"),
                 .nioSSL, .system, .metrics("Metrics"),
@@ -230,7 +236,8 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "VendorTokens",
-                "ReplayStores", "PlaybackGate", "EdgeChecks", "HTTPServer", "SPOPServer", "SQLiteStore", "RedisStore",
+                "ReplayStores", "SharedGrants", "PlaybackGate", "EdgeChecks", "HTTPServer", "SPOPServer", "SQLiteStore",
+                "RedisStore",
                 "KeySources", "GateGRPC", "GateConfiguration", "Telemetry", "EdgeListener", "GateAPI",
                 "ManifestListener", "GateAdmin", .log, .metrics("Metrics"), .metrics("CoreMetrics"), .nio("NIOCore"),
                 .nio("NIOPosix"), .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
@@ -265,6 +272,16 @@ let package = Package(
                 "Platform", "Encodings", "ConfigurationReading", "Entitlements", "AccessEnabler", "Sandbox",
                 "ViewerTools", "CommandLineSupport", .arguments,
             ]
+        ),
+
+        // The simulation of shared grants. It drives the watch of the gate, which no other package sees.
+        .executableTarget(
+            name: "leak-simulation",
+            dependencies: [
+                "Platform", "EdgeTokens", "ReplayStores", "SharedGrants", "CommandLineSupport", .arguments,
+            ],
+            path: "bench/leaks",
+            swiftSettings: .strict
         ),
 
         // Tests, and what they share: keys, tokens, programs that are started and stopped, connections, random numbers.
@@ -341,6 +358,7 @@ let package = Package(
                 "CommonAccessTokens", "ReplayStores", "PlaybackGate", "SQLiteStore", "RedisStore", "GateTestSupport",
             ]
         ),
+        .fastTests("SharedGrants", ["Platform", "EdgeTokens", "ReplayStores", "SharedGrants", "GateTestSupport"]),
         .tests(
             "KeySources",
             ["Platform", "Encodings", "Keys", "KeySources", "GateTestSupport", .nio("NIOCore"), .nio("NIOPosix")]

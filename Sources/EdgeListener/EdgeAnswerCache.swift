@@ -9,6 +9,7 @@ internal import MediaTokens
 package import Platform
 package import PlaybackGate
 internal import RequestTargets
+package import SharedGrants
 internal import Synchronization
 
 /// The answers to edges by which a grant or a media token opens a folder. A player that fetches one segment after
@@ -51,12 +52,25 @@ package final class EdgeAnswerCache: Sendable {
         package let written: Written
         /// The revision of the gate before the decision.
         package let revision: UInt64
+        /// The holder of the grant, if requests for segments are counted.
+        package let holder: GrantHolder?
 
         package var decision: Decision { answer.decision }
 
-        /// - Parameter fields: The header fields of the check, and the arguments of HAProxy's.
-        package init(_ answer: EdgeAnswer, dialect: EdgeDialect, fields: HTTPFields, revision: UInt64) {
+        /// Creates an answer.
+        ///
+        /// - Parameters:
+        ///   - fields: The header fields of the check, and the arguments of HAProxy's.
+        ///   - holder: The holder of the grant, if requests for segments are counted.
+        package init(
+            _ answer: EdgeAnswer,
+            dialect: EdgeDialect,
+            fields: HTTPFields,
+            revision: UInt64,
+            holder: GrantHolder? = nil
+        ) {
             self.answer = answer
+            self.holder = holder
             let isOffload = dialect == .spoe
             variables = isOffload ? SPOEVariables(in: fields) : .all
             written = isOffload ? SPOEActions(answer, variables: variables).written : answer.written

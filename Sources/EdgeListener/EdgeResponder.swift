@@ -114,12 +114,14 @@ package struct EdgeResponder: BodilessService {
         let (revision, now) = (snapshot.gate.revision, clock())
         let found = answers.find(for: key, fields: fields, at: now) { answer in
             snapshot.gate.stillOpens(answer.decision, since: answer.revision, at: now, instant: start)
+                && !(answer.holder.map { snapshot.gate.demandsFreshGrant(from: $0, at: now) } ?? false)
         }
         guard let known = found else {
             miss = EdgeAnswerCache.Miss(cache: answers, key: key, revision: revision)
             return nil
         }
         let client = PlaybackRequest.Client(traceparent: key.traceparent, edge: dialect.rawValue)
+        if let holder = known.holder { snapshot.gate.count(key.path, by: holder, at: now) }
         snapshot.gate.observe(known.decision, again: .path(key.path), client: client, at: now, since: start)
         requests.count(dialect, status: 200)
         return RepeatedEdgeAnswer(answer: known, trace: client.trace)
@@ -220,7 +222,13 @@ package struct EdgeResponder: BodilessService {
         let end = reuse.last.advanced(byMilliseconds: -1000 * seconds)
         guard check.now <= end else { return }
         miss.cache.store(for: miss.key, fields: fields, life: check.now...end) {
-            EdgeAnswerCache.Answer(answer, dialect: check.dialect, fields: fields, revision: miss.revision)
+            EdgeAnswerCache.Answer(
+                answer,
+                dialect: check.dialect,
+                fields: fields,
+                revision: miss.revision,
+                holder: gate.holder(of: answer.decision, method: check.request.check.method)
+            )
         }
     }
 

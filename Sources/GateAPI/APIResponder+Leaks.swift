@@ -4,7 +4,7 @@
 internal import EdgeTokens
 internal import Encodings
 internal import Platform
-internal import ReplayStores
+internal import SharedGrants
 
 extension APIResponder {
     /// `GET /v1/leaks`: lists the playbacks that this gate suspects or has proven to be shared, the newest first.
@@ -21,9 +21,11 @@ extension Leak {
     fileprivate var json: JSON {
         .object([
             ("session", .string(session.hexadecimal)), ("profile", .string(profile)),
-            ("state", .string(proven == nil ? "suspected" : "proven")), ("evidence", .string("renewals")),
-            ("generations", .number(Int64(generations))), ("suspected", .number(suspected.millisecondsSince1970)),
+            ("state", .string(proven == nil ? "suspected" : "proven")), ("evidence", .string(evidence.rawValue)),
+            ("generations", .number(Int64(generations))), ("grants", .number(Int64(grants))),
+            ("returns", .number(Int64(returns))), ("suspected", .number(suspected.millisecondsSince1970)),
             ("last", .number(last.millisecondsSince1970)),
+            ("challenged", challenged.map { .number($0.millisecondsSince1970) } ?? .null),
             ("proven", proven.map { .number($0.millisecondsSince1970) } ?? .null), ("revoked", .bool(isRevoked)),
         ])
     }

@@ -14,6 +14,7 @@ package import NIOHTTP1
 package import Platform
 package import PlaybackGate
 package import ReplayStores
+package import SharedGrants
 package import Telemetry
 
 /// The API for player backends.

@@ -4,13 +4,15 @@
 internal import ConfigurationReading
 internal import Platform
 internal import PlaybackGate
-package import ReplayStores
+package import SharedGrants
 
 extension GateConfiguration {
     /// The section `leaks`: what is done about grants that more than one hold.
     package struct Leaks: Sendable {
-        /// The consequence of a proof; `nil` if renewals are not counted.
+        /// The consequence of a proof; `nil` if renewals and requests are not counted.
         package var action: LeakWatch.Action?
+        /// The time for which two devices may play with one grant, while a viewer changes from one to the other.
+        package var handover: Duration
     }
 }
 
@@ -19,6 +21,7 @@ extension GateConfiguration.Leaks {
         let off = "off"
         let names = [off] + LeakWatch.Action.allCases.map(\.rawValue)
         action = LeakWatch.Action(rawValue: section.choice("action", among: names, default: off))
+        handover = section.duration("handover", in: .seconds(10) ... .seconds(600), default: .seconds(45))
     }
 
     /// The shortest time in which a grant is not renewed yet, so that answers that cross have arrived, also those that an origin

@@ -13,6 +13,7 @@ internal import MediaTokens
 package import Platform
 package import PlaybackGate
 internal import ReplayStores
+package import SharedGrants
 internal import Telemetry
 package import URISigning
 

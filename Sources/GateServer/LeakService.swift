@@ -7,6 +7,7 @@ internal import GateAPI
 internal import Platform
 internal import PlaybackGate
 internal import ReplayStores
+internal import SharedGrants
 internal import ServiceLifecycle
 internal import Telemetry
 

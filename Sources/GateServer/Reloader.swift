@@ -16,6 +16,7 @@ internal import Platform
 internal import PlaybackGate
 internal import RedisStore
 internal import ServiceLifecycle
+internal import SharedGrants
 internal import Synchronization
 internal import Telemetry
 internal import UnixSignals
@@ -177,7 +178,7 @@ final class Reloader: Service {
                 loaded: now
             )
         )
-        leaks.set(configuration.leaks.action ?? .review)
+        leaks.set(configuration.leaks.action, handover: configuration.leaks.handover)
         certificates.adopt()
         counts.succeeded()
         for warning in builder.warnings { logger.warning("\(warning)") }

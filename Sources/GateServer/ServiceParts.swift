@@ -14,6 +14,7 @@ internal import NIOCore
 internal import Platform
 internal import PlaybackGate
 internal import ReplayStores
+internal import SharedGrants
 internal import SPOPServer
 internal import ServiceLifecycle
 internal import Telemetry
@@ -73,7 +74,7 @@ struct ServiceParts {
         )
         keySets.adopt(builder.grants?.remotes ?? [])
         leaks = LeakWatch(observer: LeakLog(logger: logger, factory: registry))
-        leaks.set(configuration.leaks.action ?? .review)
+        leaks.set(configuration.leaks.action, handover: configuration.leaks.handover)
         let grants = builder.grants?.authority(
             keySets: keySets,
             metrics: registry,

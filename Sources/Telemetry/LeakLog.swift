@@ -4,51 +4,58 @@
 internal import EdgeTokens
 package import Logging
 package import Metrics
-package import ReplayStores
+package import SharedGrants
 
 /// Logs and counts shared grants.
 ///
-/// - `playgate_leaks_suspected`, `playgate_leaks_proven`, `playgate_leaks_unproven`, `playgate_leaks_revoked`: playbacks.
-/// - `playgate_leaks_reports_dropped`: renewals that could not be recorded.
+/// - `playgate_leaks_suspected`, `playgate_leaks_challenged`, `playgate_leaks_proven`, `playgate_leaks_unproven`,
+///   `playgate_leaks_revoked`: playbacks, by the label `evidence`.
+/// - `playgate_leaks_reports_dropped`: renewals and events that could not be recorded.
 package struct LeakLog: LeakObserver {
     private let logger: Logger
-    private let suspected: Counter
-    private let proven: Counter
-    private let unproven: Counter
-    private let revoked: Counter
+    private let counters: [Change: [Leak.Evidence: Counter]]
     private let dropped: Counter
+
+    private enum Change: String, CaseIterable { case suspected, challenged, proven, unproven, revoked }
 
     /// Creates a log.
     package init(logger: Logger, factory: any MetricsFactory) {
         self.logger = logger
-        func counter(_ name: String) -> Counter { Counter(label: "playgate_leaks_" + name, factory: factory) }
-        suspected = counter("suspected")
-        proven = counter("proven")
-        unproven = counter("unproven")
-        revoked = counter("revoked")
-        dropped = counter("reports_dropped")
+        func counters(_ change: Change) -> [Leak.Evidence: Counter] {
+            let pairs = Leak.Evidence.allCases.map { evidence in
+                let dimensions = [("evidence", evidence.rawValue)]
+                let label = "playgate_leaks_" + change.rawValue
+                return (evidence, Counter(label: label, dimensions: dimensions, factory: factory))
+            }
+            return Dictionary(uniqueKeysWithValues: pairs)
+        }
+        self.counters = Dictionary(uniqueKeysWithValues: Change.allCases.map { ($0, counters($0)) })
+        dropped = Counter(label: "playgate_leaks_reports_dropped", factory: factory)
     }
 
-    package func observeSuspected(_ leak: Leak) {
-        suspected.increment()
-        logger.notice("leak_suspected", metadata: facts(leak))
-    }
+    package func observeSuspected(_ leak: Leak) { note(.suspected, of: leak, at: .info) }
 
-    package func observeProven(_ leak: Leak) {
-        proven.increment()
-        logger.notice("leak_proven", metadata: facts(leak))
-    }
+    package func observeChallenged(_ leak: Leak) { note(.challenged, of: leak, at: .debug) }
 
-    package func observeRevoked(_ leak: Leak) { revoked.increment() }
+    package func observeProven(_ leak: Leak) { note(.proven, of: leak, at: .notice) }
 
-    package func observeUnproven(_ leak: Leak) {
-        unproven.increment()
-        logger.info("leak_unproven", metadata: facts(leak))
-    }
+    package func observeUnproven(_ leak: Leak) { note(.unproven, of: leak, at: .info) }
+
+    package func observeRevoked(_ leak: Leak) { count(.revoked, of: leak) }
 
     package func countDropped() { dropped.increment() }
 
-    private func facts(_ leak: Leak) -> Logger.Metadata {
-        ["session": "\(leak.session.hexadecimal)", "profile": "\(leak.profile)", "generations": "\(leak.generations)"]
+    private func count(_ change: Change, of leak: Leak) { counters[change]?[leak.evidence]?.increment() }
+
+    private func note(_ change: Change, of leak: Leak, at level: Logger.Level) {
+        count(change, of: leak)
+        logger.log(
+            level: level,
+            "leak_\(change.rawValue)",
+            metadata: [
+                "session": "\(leak.session.hexadecimal)", "profile": "\(leak.profile)", "evidence": "\(leak.evidence)",
+                "generations": "\(leak.generations)", "grants": "\(leak.grants)", "returns": "\(leak.returns)",
+            ]
+        )
     }
 }

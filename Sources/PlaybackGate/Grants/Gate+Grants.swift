@@ -29,6 +29,8 @@ extension Gate {
         let path: Substring
         /// True if the grant is due for renewal, and the answer may deliver the new one to the player.
         let isRenewing: Bool
+        /// True if no renewal is due, and the new grant tells its holder apart from others.
+        let isChallenged: Bool
         /// The slot without which the request is refused.
         let slot: SlotDemand
     }
@@ -62,8 +64,10 @@ extension Gate {
         subject.signedURI = accepted.grant.format == .uriSigning ? .allowed : nil
         let slot = slot(of: entry, accepted.grant, isProlonged: false, at: now)
         if let code = slot.refusal { return .refused(code, subject.signedURI) }
-        let obligations = accepted.obligations
-        let isRenewing = obligations.isRenewalDue && method.isRenewing && presentedGrants.canReplace(accepted)
+        let (obligations, path) = (accepted.obligations, presentedGrants.facts.uri.path)
+        let isDemanded = grants.countUse(of: accepted.grant, path: path, method: method, at: now)
+        let canRenew = method.isRenewing && presentedGrants.canReplace(accepted)
+        let isRenewing = canRenew && (obligations.isRenewalDue || isDemanded)
         let needsNoStore = obligations.use == nil && obligations.proofUse == nil
         if needsNoStore, !isRenewing, slot.needsNoStore {
             return .decided(.decided(allowance(by: accepted.grant, subject: subject, slot: slot)))
@@ -71,8 +75,9 @@ extension Gate {
         let use = GrantUse(
             accepted: accepted,
             subject: subject,
-            path: presentedGrants.facts.uri.path,
+            path: path,
             isRenewing: isRenewing,
+            isChallenged: isRenewing && !obligations.isRenewalDue,
             slot: slot
         )
         if needsNoStore, slot.needsNoStore, limitedTerms(of: entry) == nil {
@@ -117,7 +122,13 @@ extension Gate {
 
     private func renewed(_ use: GrantUse, at now: Timestamp) -> Decision {
         guard let entry = use.subject.entry,
-            let grant = grants?.renew(use.accepted.grant, of: entry, path: use.path, at: now)
+            let grant = grants?.renew(
+                use.accepted.grant,
+                of: entry,
+                path: use.path,
+                isChallenge: use.isChallenged,
+                at: now
+            )
         else { return allowance(by: use.accepted.grant, subject: use.subject, slot: use.slot) }
         return .allow(Decision.Allowance(reason: .renewed, subject: use.subject, access: .issued([grant])))
     }

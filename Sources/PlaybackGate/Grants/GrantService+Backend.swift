@@ -53,7 +53,7 @@ extension GrantService {
                 return .refused(GrantRefusal(.renewalInvalid, detail: .member(.container)))
             }
             // A backend may renew beside the player's own jar: its grants are a chain of their own.
-            guard let renewed = renew(grant, of: profile, scope: scope, startsChain: true, at: now) else {
+            guard let renewed = renew(grant, of: profile, scope: scope, position: .first, at: now) else {
                 return .refused(GrantRefusal(.sessionEnded, detail: .claim(.sessionEnd)))
             }
             return .issued(renewed)

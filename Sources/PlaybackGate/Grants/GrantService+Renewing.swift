@@ -8,36 +8,54 @@ internal import Keys
 internal import Platform
 internal import ReplayStores
 internal import RequestTargets
+internal import SharedGrants
 internal import URISigning
 
 extension GrantService {
     /// Renews a grant of an entry whose renewal is due, or returns the grant of a parallel request. `nil` if it cannot
     /// be renewed; the request is allowed nevertheless.
     ///
-    /// - Parameter path: The requested path, percent-encoded in normal form; `nil` if it is not known.
-    func renew(_ grant: AuthenticGrant, of entry: Catalogue.Entry, path: Substring?, at now: Timestamp) -> IssuedGrant?
-    {
+    /// - Parameters:
+    ///   - path: The requested path, percent-encoded in normal form; `nil` if it is not known.
+    ///   - isChallenge: True if no renewal is due, and the new grant tells its holder apart from others.
+    func renew(
+        _ grant: AuthenticGrant,
+        of entry: Catalogue.Entry,
+        path: Substring?,
+        isChallenge: Bool = false,
+        at now: Timestamp
+    ) -> IssuedGrant? {
         guard let terms = entry.grants, let profile = terms.profiles.profile(of: grant) else { return nil }
         let cookiePath: String? = if case .cat(let token) = grant { token.cookiePath ?? grant.scope } else { nil }
         guard let scope = cookiePath ?? entry.scope(profile, path: path) else { return nil }
-        return renew(grant, of: profile, scope: scope, manifest: terms.manifest, at: now)
+        let position: ChainPosition = isChallenge ? .unrecorded : .next
+        return renew(grant, of: profile, scope: scope, manifest: terms.manifest, position: position, at: now)
+    }
+
+    /// The position of a new grant whose renewals are counted.
+    enum ChainPosition {
+        /// The successor that the player's jar goes on with.
+        case next
+        /// The same, but not in the ledger: a jar in which answers cross may renew two grants of a generation within seconds.
+        case unrecorded
+        /// The first one of a chain of its own.
+        case first
     }
 
     /// Renews a grant of a profile whose renewal is due, for a scope, or returns the grant of a parallel request. `nil`
     /// if it cannot be renewed.
     ///
-    /// - Parameter startsChain: True if the new grant is not the successor that the player's jar goes on with.
     func renew(
         _ grant: AuthenticGrant,
         of profile: GrantProfile,
         scope: String,
         manifest: String? = nil,
-        startsChain: Bool = false,
+        position: ChainPosition = .next,
         at now: Timestamp
     ) -> IssuedGrant? {
         switch grant {
         case .cat(let grant):
-            return renew(grant, of: profile, scope: scope, manifest: manifest, startsChain: startsChain, at: now)
+            return renew(grant, of: profile, scope: scope, manifest: manifest, position: position, at: now)
         case .signedURI(let grant):
             guard let issuer = formats[profile.name]?.signedURIs(at: now), let session = grant.session else {
                 return nil
@@ -65,7 +83,7 @@ extension GrantService {
         of profile: GrantProfile,
         scope: String,
         manifest: String?,
-        startsChain: Bool,
+        position: ChainPosition,
         at now: Timestamp
     ) -> IssuedGrant? {
         // The scope goes into a cookie, and another installation may have written it.
@@ -73,7 +91,7 @@ extension GrantService {
             let signer = renewer(of: grant, profile, at: now), let session = grant.session
         else { return nil }
         func make() -> IssuedGrant? {
-            let count: RenewalCount? = startsChain ? .first() : nil
+            let count: RenewalCount? = position == .first ? .first() : nil
             guard let token = try? signer.renew(grant, at: now, renewals: count), let expires = token.expires else {
                 return nil
             }
@@ -87,7 +105,7 @@ extension GrantService {
                 manifest: manifest
             )
         }
-        guard profile.rules.countsRenewals, !startsChain, let leaks,
+        guard profile.rules.countsRenewals, position != .first, let leaks,
             let renewal = GrantRenewal(grant, of: profile, at: now)
         else {
             return renewed.grant(
@@ -98,7 +116,7 @@ extension GrantService {
         }
         // Each request gets a grant of its own: of two holders, each goes on with another.
         guard let issued = make() else { return nil }
-        leaks.note(renewal, of: profile.name, until: session.end, at: now)
+        if position == .next { leaks.note(renewal, of: profile.name, until: session.end, at: now) }
         return issued
     }
 

@@ -7,6 +7,7 @@ public import Keys
 internal import MediaTokens
 public import Platform
 public import ReplayStores
+public import SharedGrants
 internal import Synchronization
 public import URISigning
 

@@ -59,6 +59,14 @@ import Testing
         try #require(try gate.get("/v1/leaks").json["leaks"] as? [[String: Any]])
     }
 
+    private static func count(
+        _ change: String,
+        by evidence: String = "renewals",
+        at gate: RunningGate
+    ) throws -> Double? {
+        try gate.metric("playgate_leaks_\(change)_total{evidence=\"\(evidence)\"}")
+    }
+
     @Test func `is found in three renewals, listed, and plays on in review`() async throws {
         try await RunningGate.with(Self.configuration("leaks: { action: review }")) { (gate) throws in
             let viewer = try Player(at: gate)
@@ -73,9 +81,9 @@ import Testing
             }
             let leak = try #require(try Self.leaks(of: gate).first)
             #expect(leak["profile"] as? String == "live" && leak["revoked"] as? Bool == false)
-            #expect(try gate.metric("playgate_leaks_suspected_total") == 1)
-            #expect(try gate.metric("playgate_leaks_proven_total") == 1)
-            #expect(try gate.metric("playgate_leaks_revoked_total") == 0)
+            #expect(try Self.count("suspected", at: gate) == 1)
+            #expect(try Self.count("proven", at: gate) == 1)
+            #expect(try Self.count("revoked", at: gate) == 0)
             #expect(try gate.log("leak_suspected").count == 1 && gate.log("leak_proven").count == 1)
             #expect(viewer.cookie != copier.cookie)
             #expect(try viewer.ask("/film/9.ts").status == 200 && copier.ask("/film/9.ts").status == 200)
@@ -92,7 +100,7 @@ import Testing
                 // The ledger is written behind the answers, in their order.
                 if round == 2 { #expect(try eventually { try !Self.leaks(of: gate).isEmpty }) }
             }
-            #expect(try eventually { try gate.metric("playgate_leaks_revoked_total") == 1 })
+            #expect(try eventually { try Self.count("revoked", at: gate) == 1 })
             for player in [viewer, copier] {
                 #expect(try player.ask("/film/9.ts").headers["x-playgate-code"] == "grant_revoked")
             }
@@ -112,7 +120,7 @@ import Testing
                 #expect(try viewer.ask("/film/\(round).ts").status == 200)
             }
             #expect(try Self.leaks(of: gate).isEmpty)
-            #expect(try gate.metric("playgate_leaks_suspected_total") == 0)
+            #expect(try Self.count("suspected", at: gate) == 0)
             #expect(try viewer.ask("/film/9.ts").headers["x-playgate-code"] == "granted")
         }
     }
@@ -153,14 +161,95 @@ import Testing
                 gate.now = gate.now.advanced(byMilliseconds: Self.period)
                 for player in [viewer, copier] { try player.ask("/film/\(round).ts") }
             }
-            #expect(try eventually { try gate.metric("playgate_leaks_proven_total") == 1 })
+            #expect(try eventually { try Self.count("proven", at: gate) == 1 })
             try gate.folder.write("gate.yaml", contents: configuration.replacing("review", with: "revoke"))
             #expect(try gate.admin("POST", path: "/reload").status == 200)
             gate.now = gate.now.advanced(byMilliseconds: Self.period)
             try viewer.ask("/film/4.ts")
-            #expect(try eventually { try gate.metric("playgate_leaks_revoked_total") == 1 })
+            #expect(try eventually { try Self.count("revoked", at: gate) == 1 })
             #expect(try copier.ask("/film/9.ts").headers["x-playgate-code"] == "grant_revoked")
-            #expect(try gate.metric("playgate_leaks_proven_total") == 1)
+            #expect(try Self.count("proven", at: gate) == 1)
+        }
+    }
+
+    // MARK: Turns
+
+    /// Lets players fetch the next segments, a segment each four seconds. Returns the codes of the answers.
+    @discardableResult private static func play(
+        _ players: [Player],
+        at gate: RunningGate,
+        segments: ClosedRange<Int>,
+        offset: Int = 0
+    ) throws -> [String] {
+        try segments.flatMap { number in
+            gate.now = gate.now.advanced(byMilliseconds: 4000)
+            return try players.enumerated().map { index, player in
+                let name = "/film/v720/seg_\(number + index * offset).m4s"
+                return try player.ask(name).headers["x-playgate-code"] ?? ""
+            }
+        }
+    }
+
+    @Test(arguments: [0, 20, 1000]) func `is challenged and proven within two minutes, and revoked`(
+        offset: Int
+    ) async throws {
+        try await RunningGate.with(Self.configuration("leaks: { action: revoke }")) { (gate) throws in
+            let viewer = try Player(at: gate)
+            let copier = Player(copying: viewer)
+            // The copier reaches what the viewer has fetched after 20 segments.
+            let start = offset == 20 ? 25 : 1
+            if start > 1 { try Self.play([viewer, copier], at: gate, segments: 1...24, offset: offset) }
+            let codes = try Self.play([viewer, copier], at: gate, segments: start...start + 29, offset: offset)
+            #expect(codes.contains("renewed") && codes.last == "grant_revoked")
+            #expect(viewer.cookie != copier.cookie)
+            #expect(try eventually { try Self.count("revoked", by: "forks", at: gate) == 1 })
+            #expect(try Self.count("challenged", by: "forks", at: gate) == 1)
+            #expect(try Self.count("proven", by: "forks", at: gate) == 1)
+            let leak = try #require(try Self.leaks(of: gate).first)
+            #expect(leak["evidence"] as? String == "forks" && leak["grants"] as? Int == 2, "\(leak)")
+            #expect(leak["revoked"] as? Bool == true)
+            let again = try Player(at: gate)
+            #expect(try Self.play([again], at: gate, segments: 100...110).allSatisfy { $0 == "granted" })
+            #expect(try copier.ask("/film/v720/seg_1.m4s").status == 403)
+        }
+    }
+
+    /// Two tabs, or a download beside playback, take turns too: they are challenged, and acquitted.
+    @Test func `is none if two players share a jar`() async throws {
+        try await RunningGate.with(Self.configuration("leaks: { action: revoke }")) { (gate) throws in
+            let viewer = try Player(at: gate)
+            for _ in 0..<3 { try Self.play([viewer, viewer], at: gate, segments: 1...45, offset: 1000) }
+            #expect(try eventually { try Self.count("unproven", by: "forks", at: gate) ?? 0 >= 1 })
+            #expect(try Self.count("proven", by: "forks", at: gate) == 0)
+            #expect(try viewer.ask("/film/v720/seg_99.m4s").status == 200)
+        }
+    }
+
+    /// One player is never challenged: its grant changes by renewals alone.
+    @Test func `is none if one player seeks, repeats and loses segments`() async throws {
+        try await RunningGate.with(Self.configuration("leaks: { action: revoke }")) { (gate) throws in
+            let viewer = try Player(at: gate)
+            try Self.play([viewer], at: gate, segments: 1...10)
+            try Self.play([viewer], at: gate, segments: 500...510)
+            try Self.play([viewer], at: gate, segments: 505...520)
+            try Self.play([viewer], at: gate, segments: 11...30)
+            #expect(try Self.count("challenged", by: "forks", at: gate) == 0)
+            #expect(try Self.leaks(of: gate).isEmpty)
+        }
+    }
+
+    @Test func `is found after the time that leaks.handover says`() async throws {
+        let settings = "leaks: { action: review, handover: 20s }"
+        try await RunningGate.with(Self.configuration(settings)) { (gate) throws in
+            let viewer = try Player(at: gate)
+            let players = [viewer, Player(copying: viewer)]
+            try Self.play(players, at: gate, segments: 1...15)
+            #expect(try eventually { try Self.count("proven", by: "forks", at: gate) == 1 })
+            // Review ends nothing.
+            #expect(
+                try Self.play(players, at: gate, segments: 16...60).allSatisfy { $0 == "granted" || $0 == "renewed" }
+            )
+            #expect(try Self.count("revoked", by: "forks", at: gate) == 0)
         }
     }
 }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+package import EdgeTokens
+package import Platform
+
+/// The facts about a grant by which its holders are told apart.
+package struct GrantHolder: Sendable {
+    /// A hash of the playback and the chain of its renewals: separate starts of a playback are separate ones here.
+    package let playback: UInt64
+    /// The grant: 8 bytes of its identity, which is random.
+    package let grant: UInt64
+    /// The time of issue, in whole seconds.
+    package let issued: Timestamp
+    /// The playback.
+    package let session: SessionID
+    /// The end of the playback.
+    package let sessionEnd: Timestamp
+    /// The name of the profile.
+    package let profile: String
+
+    /// Creates a value of its members.
+    ///
+    /// - Parameters:
+    ///   - chain: The chain of renewals.
+    ///   - identifier: The identity of the grant.
+    package init(
+        session: SessionID,
+        until sessionEnd: Timestamp,
+        chain: UInt32,
+        identifier: some Sequence<UInt8>,
+        issued: Timestamp,
+        profile: String
+    ) {
+        let playback = session.low ^ UInt64(chain) &* 0x9E37_79B9_7F4A_7C15
+        self.playback = playback == 0 ? 1 : playback
+        grant = identifier.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+        self.issued = issued
+        self.session = session
+        self.sessionEnd = sessionEnd
+        self.profile = profile
+    }
+}

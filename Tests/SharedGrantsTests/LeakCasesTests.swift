@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import EdgeTokens
+import Platform
+import ReplayStores
+import SharedGrants
+import Testing
+
+@Suite struct `The cases of a gate` {
+    private static func time(_ seconds: Double) -> Timestamp { Timestamp(millisecondsSince1970: Int64(seconds * 1000)) }
+
+    private static func holder(_ playback: UInt64 = 1, grant: UInt8 = 0, issued: Double = 0) -> GrantHolder {
+        GrantHolder(
+            session: SessionID(high: playback, low: playback),
+            until: time(100_000),
+            chain: 1,
+            identifier: [grant],
+            issued: time(issued),
+            profile: "live"
+        )
+    }
+
+    private static func names(_ events: [LeakCases.Event]) -> [String] {
+        events.map { event in
+            switch event {
+            case .suspected: "suspected"
+            case .challenged: "challenged"
+            case .proven: "proven"
+            case .unproven: "unproven"
+            case .due: "due"
+            }
+        }
+    }
+
+    private static func cases(_ action: LeakWatch.Action? = .revoke) -> LeakCases {
+        var cases = LeakCases()
+        _ = cases.set(action, terms: .init())
+        return cases
+    }
+
+    /// Lets two grants of a playback be used in turn, each four seconds. Returns the events and their seconds.
+    private static func turns(
+        _ cases: inout LeakCases,
+        playback: UInt64 = 1,
+        from start: Double,
+        to end: Double
+    ) -> [(Double, String)] {
+        var events: [(Double, String)] = []
+        for (number, second) in stride(from: start, to: end, by: 4).enumerated() {
+            let holder = holder(playback, grant: UInt8(1 + number % 2), issued: start)
+            let use = GrantUse(Segment(index: UInt32(number), track: 1), by: holder.grant, at: time(second))
+            events += names(cases.record(use, of: holder.playback, at: time(second))).map { (second, $0) }
+        }
+        return events
+    }
+
+    @Test func `go from a suspicion over a challenge to a proof, and to a revocation`() throws {
+        var cases = Self.cases()
+        #expect(Self.names(cases.suspect(Self.holder(), at: Self.time(10))) == ["suspected", "challenged"])
+        let events = Self.turns(&cases, from: 16, to: 100)
+        #expect(events.map(\.1) == ["proven", "due"] && events.allSatisfy { 60...75 ~= $0.0 })
+        cases.setRevoked(Self.holder().session, true)
+        let leak = try #require(cases.leaks(at: Self.time(100)).first)
+        #expect(leak.isRevoked && leak.evidence == .forks && leak.grants == 2 && leak.returns >= 3)
+        #expect(Set(leak.uses.map(\.grant)) == [0, 1] && leak.uses.count > 10)
+    }
+
+    @Test func `are listed in review, and revoked once that is the consequence`() {
+        var cases = Self.cases(.review)
+        _ = cases.suspect(Self.holder(), at: Self.time(10))
+        #expect(Self.turns(&cases, from: 16, to: 100).map(\.1) == ["proven"])
+        // A proven playback is not challenged again.
+        #expect(cases.suspect(Self.holder(), at: Self.time(110)).isEmpty && cases.watchCount == 0)
+        #expect(Self.names(cases.set(.revoke, terms: .init())) == ["due"])
+        #expect(Self.names(cases.set(.revoke, terms: .init())).isEmpty)
+        cases.setRevoked(Self.holder().session, false)
+        #expect(Self.names(cases.set(.revoke, terms: .init())) == ["due"])
+    }
+
+    @Test(arguments: [(9.0, true), (10.0, false), (12.0, false)])
+    func `demand a new grant for those that were issued before the challenge`(issued: Double, isDemanded: Bool) {
+        var cases = Self.cases()
+        let holder = Self.holder(issued: issued)
+        #expect(!cases.demandsFreshGrant(from: holder, at: Self.time(11)))
+        _ = cases.suspect(holder, at: Self.time(10.7))
+        #expect(cases.demandsFreshGrant(from: holder, at: Self.time(11)) == isDemanded)
+        #expect(!cases.demandsFreshGrant(from: Self.holder(2), at: Self.time(11)))
+        #expect(!cases.demandsFreshGrant(from: holder, at: Self.time(191)))
+    }
+
+    /// Without a proof a watch ends after three minutes, and the next one begins after a pause, which doubles.
+    @Test func `end without a proof, and begin again after a pause`() {
+        var (cases, now) = (Self.cases(), 0.0)
+        for pause in [60.0, 120, 240, 480, 960, 1800, 1800] {
+            #expect(Self.names(cases.suspect(Self.holder(), at: Self.time(now))) == ["suspected", "challenged"])
+            #expect(cases.suspect(Self.holder(), at: Self.time(now + 100)).isEmpty)
+            #expect(Self.names(cases.sweep(at: Self.time(now + 179))).isEmpty)
+            #expect(Self.names(cases.sweep(at: Self.time(now + 181))) == ["unproven"])
+            #expect(cases.leaks(at: Self.time(now + 181)).isEmpty)
+            #expect(cases.suspect(Self.holder(), at: Self.time(now + 181 + pause - 1)).isEmpty)
+            now += 181 + pause
+        }
+    }
+
+    @Test func `look at nothing without an action`() {
+        var cases = Self.cases(nil)
+        #expect(cases.suspect(Self.holder(), at: Self.time(10)).isEmpty)
+        #expect(!cases.demandsFreshGrant(from: Self.holder(), at: Self.time(11)))
+    }
+
+    @Test func `are bounded, and proven ones stay the longest`() {
+        var cases = Self.cases(.review)
+        _ = cases.suspect(Self.holder(1), at: Self.time(1))
+        _ = Self.turns(&cases, playback: 1, from: 7, to: 90)
+        for number in 2...10_000 { _ = cases.suspect(Self.holder(UInt64(number)), at: Self.time(100)) }
+        #expect(cases.leaks(at: Self.time(100)).count == 1000 && cases.watchCount == 4096)
+        #expect(cases.leak(Self.holder(1).session)?.proven != nil)
+    }
+
+    /// The requests that a case lists are the latest ones.
+    @Test func `list a bounded number of requests`() throws {
+        var cases = Self.cases()
+        let holder = Self.holder()
+        _ = cases.suspect(holder, at: Self.time(0))
+        for number in 0..<2000 {
+            let time = Self.time(Double(number) * 0.05)
+            let use = GrantUse(Segment(index: UInt32(number), track: 1), by: UInt64(number), at: time)
+            _ = cases.record(use, of: holder.playback, at: time)
+        }
+        let uses = try #require(cases.leak(holder.session)).uses
+        #expect(uses.count == 256 && uses.last?.index == 255)
+    }
+
+    @Test func `are suspected by renewals, and proven by two generations running`() {
+        var cases = Self.cases()
+        func renewal(_ generation: UInt32) -> GrantRenewal {
+            let session = Self.holder().session
+            return GrantRenewal(session: session, chain: 1, generation: generation, parent: 1, expires: Self.time(1000))
+        }
+        func record(_ outcome: RenewalOutcome, at second: Double) -> [String] {
+            let (renewal, end) = (renewal(UInt32(second)), Self.time(100_000))
+            return Self.names(cases.record(outcome, of: renewal, profile: "live", until: end, at: Self.time(second)))
+        }
+        #expect(record(.forward, at: 1).isEmpty)
+        #expect(record(.sibling(generations: 1), at: 2) == ["suspected"])
+        // A challenge goes on beside it.
+        #expect(Self.names(cases.suspect(Self.holder(), at: Self.time(3))) == ["challenged"])
+        #expect(record(.sibling(generations: 2), at: 4) == ["proven", "due"])
+        #expect(cases.leak(Self.holder().session)?.evidence == .renewals)
+        #expect(record(.sibling(generations: 3), at: 5).isEmpty)
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import ArgumentParser
+import CommandLineSupport
+import Platform
+
+@main
+struct LeakSimulation: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "leak-simulation",
+        abstract: "Simulate honest and shared playbacks, and let the gate's own watch judge them.",
+        discussion: """
+            Each playback is simulated request by request: players, networks, cookie jars, answers that cross or get lost. \
+            The same seed makes the same playbacks. Prints tables in Markdown.
+
+            Exit codes: 0 all goals are reached, 1 an honest playback was proven to be shared, or a leak was found too late.
+            """
+    )
+
+    @Option(help: "The number of honest viewer-hours.") var hours = 20_000
+    @Option(help: "The number of leaks of each kind.") var leaks = 1000
+    @Option(help: "The number of handovers from one device to another.") var handovers = 2000
+    @Option(help: "The seed of all random numbers.") var seed: UInt64 = 2026
+    @Option(help: "The setting leaks.handover, in seconds.") var handover = 45
+
+    func run() async throws {
+        var faults: [String] = []
+        print(await honestTable(faults: &faults))
+        print(await leakTable(faults: &faults))
+        for fault in faults { print("FAILED: \(fault)") }
+        if !faults.isEmpty { throw ExitCode.failure }
+    }
+
+    private func run(_ scenario: Scenario, count: Int) async -> Outcomes {
+        let bar = Bar(total: count, name: scenario.name)
+        defer { bar.clear() }
+        return await Simulation(handover: .seconds(handover), seed: seed).run(scenario, count: count) { bar.show($0) }
+    }
+
+    // MARK: One viewer
+
+    private func honestTable(faults: inout [String]) async -> String {
+        var lines = [
+            "One viewer, seed \(seed), `handover: \(handover)s`:", "",
+            "| playbacks | hours | requests | challenges | of 100,000 hours suspected | proven |",
+            "| --- | ---: | ---: | ---: | ---: | ---: |",
+        ]
+        let rows = [
+            ("honest", hours, "one jar, with tabs, pictures in pictures, downloads"),
+            ("honest-one-player", hours / 4, "one player"),
+            ("honest-busy", hours / 20, "one jar, with eight times as many rare events"),
+            ("handover", handovers, "a copied cookie in a handover: 8 s at the median"),
+        ]
+        for (name, count, text) in rows where count > 0 {
+            guard let scenario = Scenario.all.first(where: { $0.name == name }) else { continue }
+            let found = await run(scenario, count: count)
+            let rate = Int((Double(found.suspected) / found.hours * 100_000).rounded())
+            let proofs = name == "handover" ? found.proofs.count.share(of: count) : "\(found.proofs.count)"
+            lines.append(
+                "| \(text) | \(Int(found.hours)) | \(found.requests) | \(found.challenges) | \(rate) | \(proofs) |"
+            )
+            if name != "handover", !found.proofs.isEmpty {
+                faults.append("\(found.proofs.count) of \(count) playbacks \(name) were proven to be shared")
+            }
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    // MARK: Leaks
+
+    private func leakTable(faults: inout [String]) async -> String {
+        let kinds = Scenario.LeakKind.allCases
+        var lines = [
+            "Leaks, \(leaks) of each kind: seconds after both play, median / p99 (found within five minutes):", "",
+            "| viewers | " + kinds.map(\.rawValue).joined(separator: " | ") + " |",
+            "| --- | " + kinds.map { _ in "---" }.joined(separator: " | ") + " |",
+        ]
+        for viewers in Scenario.viewers {
+            var cells: [String] = []
+            // A playback of a hundred viewers costs as much as fifty of two.
+            let count = max(1, viewers < 20 ? leaks : leaks / 5)
+            for kind in kinds {
+                let name = "leak-\(viewers)-\(kind.rawValue)"
+                guard let scenario = Scenario.all.first(where: { $0.name == name }) else { continue }
+                let found = await run(scenario, count: count)
+                cells.append(found.cell)
+                faults += Goal.of(viewers: viewers, kind).map { $0.faults(of: found) } ?? []
+            }
+            lines.append("| \(viewers) | " + cells.joined(separator: " | ") + " |")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+/// The goal of a kind of leak.
+private struct Goal {
+    let found: Double
+    let median: Double
+
+    /// Returns the goal of leaks with this number of viewers; `nil` if they have none.
+    static func of(viewers: Int, _ kind: Scenario.LeakKind) -> Goal? {
+        guard kind != .filmInSync else { return nil }
+        return switch viewers {
+        case 2: Goal(found: 0.99, median: 90)
+        case 3: Goal(found: 0.99, median: 45)
+        case 20: Goal(found: 0.99, median: 30)
+        default: nil
+        }
+    }
+
+    func faults(of outcomes: Outcomes) -> [String] {
+        var faults: [String] = []
+        if outcomes.found < found {
+            faults.append("\(outcomes.scenario.name): only \(outcomes.cell) were found within five minutes")
+        }
+        if outcomes.time(of: 0.5) ?? .infinity > median {
+            faults.append("\(outcomes.scenario.name): a median of more than \(Int(median)) s: \(outcomes.cell)")
+        }
+        return faults
+    }
+}
+
+extension Outcomes {
+    /// Median and p99 in seconds, and the share that was found.
+    fileprivate var cell: String {
+        func text(_ share: Double) -> String { time(of: share).map { "\(Int($0.rounded()))" } ?? "–" }
+        return "\(text(0.5))/\(text(0.99)) (\(proofs.count { $0 <= Self.limit }.share(of: count)))"
+    }
+}
+
+extension Int {
+    /// The share of a number in percent, with two decimals.
+    fileprivate func share(of count: Int) -> String {
+        let hundredths = Int((Double(self) / Double(Swift.max(count, 1)) * 10_000).rounded())
+        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) %"
+    }
+}
+
+/// A progress bar of playbacks.
+private struct Bar: Sendable {
+    let total: Int
+    let name: String
+
+    func show(_ done: Int) {
+        var bar = ProgressBar(total: total)
+        bar.show(done: done, note: name)
+    }
+
+    func clear() { ProgressBar(total: total).clear() }
+}
