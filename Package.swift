@@ -95,7 +95,7 @@ let package = Package(
         // Floor 2: the vocabulary of entitlement services, the decision, and manifests that carry it.
         .room("Entitlements", ["Platform", "Encodings", "XML", "MediaResources", "MediaTokens"]),
         .room("ReplayStores", ["Platform", "Encodings", "Cryptography", "MediaTokens", "EdgeTokens"]),
-        .room("SharedGrants", ["CPlaybacks", "Platform", "EdgeTokens", "ReplayStores"]),
+        .room("SharedGrants", ["CPlaybacks", "Platform", "Cryptography", "EdgeTokens", "ReplayStores"]),
         .room(
             "PlaybackGate",
             [
@@ -355,7 +355,8 @@ let package = Package(
             "ReplayStores",
             [
                 "Platform", "Encodings", "MediaResources", "Keys", "MediaTokens", "RequestTargets", "EdgeTokens",
-                "CommonAccessTokens", "ReplayStores", "PlaybackGate", "SQLiteStore", "RedisStore", "GateTestSupport",
+                "CommonAccessTokens", "ReplayStores", "SharedGrants", "PlaybackGate", "SQLiteStore", "RedisStore",
+                "GateTestSupport",
             ]
         ),
         .fastTests("SharedGrants", ["Platform", "EdgeTokens", "ReplayStores", "SharedGrants", "GateTestSupport"]),

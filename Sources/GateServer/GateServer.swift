@@ -188,7 +188,7 @@ public struct GateServer: Sendable {
             )
         }
         services.append(
-            LeakService(leaks: parts.leaks, live: parts.live, journal: parts.journal, clock: environment.clock)
+            LeakService(leaks: parts.leaks, live: parts.live, journal: parts.journal, environment: environment)
         )
         // The first listener, of the administrator, is there from the start, and says why the others are not.
         services.append(parts.listeners[0])

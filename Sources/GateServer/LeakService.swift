@@ -16,13 +16,19 @@ struct LeakService: Service {
     let leaks: LeakWatch
     let live: CurrentGate
     let journal: RevocationJournal
-    let clock: @Sendable () -> Timestamp
+    let environment: GateServer.ServiceEnvironment
 
     func run() async throws {
-        let (live, journal, clock) = (live, journal, clock)
+        let (live, journal, environment) = (live, journal, environment)
         await cancelWhenGracefulShutdown { [leaks] in
-            await leaks.run(store: live.current.gate.store) { session, end in
-                let (gate, now) = (live.current.gate, clock())
+            await leaks.run(
+                store: live.current.gate.store,
+                clock: environment.clock,
+                sleep: { await environment.sleep($0.milliseconds) }
+            ) { session, end in
+                let (gate, now) = (live.current.gate, environment.clock())
+                // Another gate may have proven it too.
+                if gate.grants?.revocationCache.isRevoked(session) ?? false { return true }
                 let revocation = Revocation(.playback(session), expires: max(end, now))
                 do throws(APIRefusal) {
                     try await gate.record(revocation, cache: gate.grants?.revocationCache, at: now)

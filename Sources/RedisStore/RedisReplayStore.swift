@@ -196,6 +196,16 @@ internal import Platform
             try RedisRenewals.outcome(of: await servers.reply(to: RedisRenewals.note(renewal, under: keys, at: now)))
         }
 
+        public var isShared: Bool { true }
+
+        public func exchange(
+            _ batch: [UInt8],
+            after position: String?
+        ) async throws(ReplayStoreError) -> PlaybackReports {
+            let call = RedisReports.exchange(batch, after: position, under: keys)
+            return try RedisReports.batches(in: await servers.reply(to: call))
+        }
+
         public func revocations(after cursor: RevocationCursor?) async throws(ReplayStoreError) -> RevocationChanges {
             let position = RedisRevocations.Position(cursor, connection: try servers.connectionNumber())
             return try RedisRevocations.changes(

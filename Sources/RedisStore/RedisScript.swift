@@ -16,6 +16,8 @@
         case leases
         /// Renewals of grants.
         case renewals
+        /// Reports on playbacks.
+        case reports
 
         /// The time for which clocks may differ: two minutes, in milliseconds.
         static let margin: Int64 = 120_000
@@ -28,6 +30,7 @@
                 case .revocations: RedisRevocations.script
                 case .leases: RedisLeases.script
                 case .renewals: RedisRenewals.script
+                case .reports: RedisReports.script
                 }
             return Self.clock + body
         }

@@ -90,6 +90,18 @@ public protocol ReplayStore: RevocationStore {
     ///   nevertheless. A store without a ledger, the default, throws ``ReplayStoreError/Code/misconfigured``.
     func note(_ renewal: GrantRenewal, at now: Timestamp) async throws(ReplayStoreError) -> RenewalOutcome
 
+    /// True if several gates may share the store; false by default. Does not change.
+    var isShared: Bool { get }
+
+    /// Appends a batch of reports on playbacks, and returns the batches of all gates after a position. Reports may be lost.
+    ///
+    /// - Parameters:
+    ///   - batch: The batch, at most 64 KiB; empty for none.
+    ///   - position: The position that the last call returned; `nil` for the batches of the last two minutes.
+    /// - Returns: The batches, the caller's own too. A store of one gate, the default, returns none.
+    /// - Throws: ``ReplayStoreError`` if it is unknown whether the batch was appended.
+    func exchange(_ batch: [UInt8], after position: String?) async throws(ReplayStoreError) -> PlaybackReports
+
     // MARK: Operation
 
     /// Finds out whether the store can record uses. Readiness depends on it.
@@ -143,6 +155,12 @@ extension ReplayStore {
         at now: Timestamp
     ) async throws(ReplayStoreError) -> RenewalOutcome { throw servesNoGrants }
 
+    public var isShared: Bool { false }
+
+    public func exchange(_ batch: [UInt8], after position: String?) async throws(ReplayStoreError) -> PlaybackReports {
+        PlaybackReports(batches: [], position: position ?? "")
+    }
+
     private var servesNoGrants: ReplayStoreError {
         ReplayStoreError(.misconfigured, reason: "the store \(name) serves no grants")
     }
@@ -154,6 +172,17 @@ extension ReplayStore {
     public var gauges: [StoreGauge] { [] }
 
     public func run(report: @escaping @Sendable (ReplayStoreError?) -> Void) async {}
+}
+
+/// The reports on playbacks since a position.
+public struct PlaybackReports: Hashable, Sendable {
+    /// The batches of all gates, in the order of their arrival.
+    public let batches: [[UInt8]]
+    /// The position after them.
+    public let position: String
+
+    /// Creates reports of their members.
+    public init(batches: [[UInt8]], position: String) { (self.batches, self.position) = (batches, position) }
 }
 
 /// A measurement of a store.

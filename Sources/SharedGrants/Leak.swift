@@ -51,6 +51,8 @@ public struct Leak: Hashable, Sendable {
         public let track: UInt16
     }
 
+    /// True if another gate has suspected it first, or has proven it.
+    var isAdopted = false
     var end = End.none
     let sessionEnd: Timestamp
     /// The time after which a suspicion ends by itself.

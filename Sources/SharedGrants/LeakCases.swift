@@ -16,6 +16,14 @@ package struct LeakCases: Sendable {
     /// The playbacks that were watched without a proof, and are not watched again for a time.
     private var pauses: [UInt64: Pause] = [:]
     private var nextSweep = Timestamp(millisecondsSince1970: .min)
+    /// The playbacks that other observers have seen, and the last times.
+    private var seenElsewhere: [UInt64: Timestamp] = [:]
+    /// True if other observers are told what happens here, and tell what happens there.
+    package var isShared = false { didSet { terms.patience = isShared ? Self.patience : .zero } }
+    /// The reports that wait for other observers.
+    private var outgoing: [LeakReport] = []
+    /// The number of reports that had no room.
+    package private(set) var dropped = 0
 
     /// A change of a case.
     package enum Event: Sendable {
@@ -29,10 +37,7 @@ package struct LeakCases: Sendable {
 
     /// The challenge of a playback, and what followed.
     private struct Watch: Sendable {
-        let session: SessionID
-        /// Grants that were issued before this time are replaced.
-        let before: Timestamp
-        let end: Timestamp
+        let challenge: LeakChallenge
         var evidence: ForkEvidence
         /// The numbers of the grants, in the order of their first use.
         var numbers: [UInt64: Int] = [:]
@@ -47,8 +52,12 @@ package struct LeakCases: Sendable {
     private static let (caseCapacity, watchCapacity, pauseCapacity) = (1000, 4096, 16384)
     /// The maximum number of requests that a case lists.
     private static let useCapacity = 256
-    /// The length of a watch, in milliseconds.
-    private static let watchLength: Int64 = 180_000
+    /// The time for which uses wait for those of other observers, which arrive late.
+    private static let patience = Duration.seconds(4)
+    /// The maximum numbers of reports that wait, and of playbacks that others have seen.
+    private static let (reportCapacity, seenCapacity) = (2000, 131_072)
+    /// The time for which a playback counts as seen elsewhere, and the greatest lead of another clock, in milliseconds.
+    private static let (seenLength, greatestLead): (Int64, Int64) = (65_000, 5000)
     /// The pause after the first watch without a proof, and the longest one, in milliseconds. Each is twice the one before.
     private static let (firstPause, longestPause): (Int64, Int64) = (60_000, 1_800_000)
 
@@ -59,8 +68,8 @@ package struct LeakCases: Sendable {
     package var watchCount: Int { watches.count }
 
     /// Sets the consequence of a proof, and its terms. Returns the proven playbacks that are due now.
-    package mutating func set(_ action: LeakWatch.Action?, terms: ForkEvidence.Terms) -> [Event] {
-        (self.action, self.terms) = (action, terms)
+    package mutating func set(_ action: LeakWatch.Action?, handover: Duration) -> [Event] {
+        (self.action, terms.handover) = (action, handover)
         if action == nil { watches = [:] }
         guard action == .revoke else { return [] }
         return cases.values.filter { $0.proven != nil && $0.end == .none }.map { due($0) }
@@ -121,45 +130,146 @@ package struct LeakCases: Sendable {
             at: now,
             events: &events
         )
-        let end = now.advanced(byMilliseconds: Self.watchLength)
-        watches[holder.playback] = Watch(
+        let challenge = LeakChallenge(
+            playback: holder.playback,
             session: holder.session,
-            before: Timestamp(secondsSince1970: now.seconds),
-            end: end,
-            evidence: ForkEvidence(since: now, terms: terms)
+            sessionEnd: holder.sessionEnd,
+            profile: holder.profile,
+            time: now
         )
-        leak.challenged = now
-        leak.watchedUntil = max(leak.watchedUntil, end)
-        leak.uses = []
-        cases[holder.session] = leak
+        begin(challenge, of: &leak)
+        report(.challenged(challenge))
         events.append(.challenged(leak))
         return events
     }
 
+    private mutating func begin(_ challenge: LeakChallenge, of leak: inout Leak) {
+        watches[challenge.playback] = Watch(
+            challenge: challenge,
+            evidence: ForkEvidence(since: challenge.time, terms: terms)
+        )
+        leak.challenged = challenge.time
+        leak.watchedUntil = max(leak.watchedUntil, challenge.end)
+        leak.uses = []
+        cases[leak.session] = leak
+    }
+
     /// True if a grant was issued before its playback was challenged, so that its holder gets a new one.
     package func demandsFreshGrant(from holder: GrantHolder, at now: Timestamp) -> Bool {
-        guard let watch = watches[holder.playback] else { return false }
-        return holder.issued < watch.before && now <= watch.end
+        guard let challenge = watches[holder.playback]?.challenge else { return false }
+        return holder.issued < challenge.before && now <= challenge.end
     }
 
     /// Records the use of a grant of a watched playback; other playbacks are ignored.
     package mutating func record(_ use: GrantUse, of playback: UInt64, at now: Timestamp) -> [Event] {
-        var events = now < nextSweep ? [] : sweep(at: now)
-        guard var watch = watches[playback], var leak = cases[watch.session] else { return events }
+        let events = now < nextSweep ? [] : sweep(at: now)
+        guard watches[playback] != nil else { return events }
+        report(.used(playback: playback, use))
+        return events + add(use, to: playback, at: now)
+    }
+
+    private mutating func add(_ use: GrantUse, to playback: UInt64, at now: Timestamp) -> [Event] {
+        guard var watch = watches[playback], var leak = cases[watch.challenge.session] else { return [] }
         watch.evidence.record(use, at: now)
         leak.append(use, numbers: &watch.numbers, capacity: Self.useCapacity)
-        leak.grants = watch.evidence.grants
-        leak.returns = watch.evidence.returns
-        if leak.returns > 0 { leak.last = use.time }
         watches[playback] = watch
+        return judge(&leak, by: watch, of: playback, at: now)
+    }
+
+    /// Updates a case by the evidence of its watch, and ends the watch with a proof.
+    private mutating func judge(_ leak: inout Leak, by watch: Watch, of playback: UInt64, at now: Timestamp) -> [Event]
+    {
+        var events: [Event] = []
+        if watch.evidence.returns > leak.returns { leak.last = now }
+        (leak.grants, leak.returns) = (watch.evidence.grants, watch.evidence.returns)
         if watch.evidence.isProof {
             watches[playback] = nil
             prove(&leak, by: .forks, at: now, events: &events)
-            if action == .revoke, leak.end == .none { events.append(due(leak)) }
-            if case .due(let pending)? = events.last { leak = pending }
+            if action == .revoke, leak.end == .none {
+                leak.end = .pending
+                events.append(.due(leak))
+            }
         }
         cases[leak.session] = leak
         return events
+    }
+
+    // MARK: Other observers
+
+    /// Records that a playback was seen here, and suspects it if it was seen elsewhere too.
+    package mutating func noteSeen(_ holder: GrantHolder, at now: Timestamp) -> [Event] {
+        guard isShared, action != nil else { return [] }
+        report(.seen(playback: holder.playback, time: now))
+        guard let other = seenElsewhere[holder.playback], now <= other.advanced(byMilliseconds: Self.seenLength) else {
+            return []
+        }
+        return suspect(holder, at: now)
+    }
+
+    /// Applies a report of another observer. Reports of other times, and uses of playbacks that are not watched, are ignored.
+    package mutating func apply(_ report: LeakReport, at now: Timestamp) -> [Event] {
+        let latest = now.advanced(byMilliseconds: Self.greatestLead)
+        guard action != nil, report.time <= latest,
+            now <= report.time.advanced(byMilliseconds: LeakChallenge.length)
+        else { return [] }
+        switch report {
+        case .seen(let playback, let time):
+            guard seenElsewhere.count < Self.seenCapacity || seenElsewhere[playback] != nil else { return [] }
+            seenElsewhere[playback] = max(seenElsewhere[playback] ?? time, time)
+        case .used(let playback, let use): return add(use, to: playback, at: now)
+        case .challenged(let challenge): adopt(challenge)
+        case .proven(let session, let evidence, let time):
+            guard var leak = cases[session], leak.proven == nil else { return [] }
+            (leak.proven, leak.evidence, leak.last, leak.isAdopted) = (time, evidence, time, true)
+            cases[session] = leak
+            for (playback, watch) in watches where watch.challenge.session == session { watches[playback] = nil }
+        }
+        return []
+    }
+
+    /// Begins the watch that another observer has begun.
+    private mutating func adopt(_ challenge: LeakChallenge) {
+        guard watches[challenge.playback] == nil, watches.count < Self.watchCapacity,
+            cases[challenge.session]?.proven == nil
+        else { return }
+        var leak: Leak
+        if let present = cases[challenge.session] {
+            leak = present
+        } else {
+            makeRoom()
+            leak = Leak(
+                session: challenge.session,
+                until: challenge.sessionEnd,
+                profile: challenge.profile,
+                evidence: .forks,
+                at: challenge.time
+            )
+            leak.isAdopted = true
+        }
+        begin(challenge, of: &leak)
+    }
+
+    /// Takes the reports that wait for other observers.
+    package mutating func takeReports() -> [LeakReport] {
+        defer { outgoing = [] }
+        return outgoing
+    }
+
+    /// Puts back reports that could not be sent, before those that came meanwhile.
+    package mutating func putBack(_ reports: [LeakReport]) {
+        let late = outgoing
+        outgoing = []
+        for report in reports + late { self.report(report) }
+    }
+
+    /// Adds a report for other observers. Without room, the oldest one leaves.
+    private mutating func report(_ report: LeakReport) {
+        guard isShared else { return }
+        if outgoing.count >= Self.reportCapacity {
+            outgoing.removeFirst(Self.reportCapacity / 4)
+            dropped += Self.reportCapacity / 4
+        }
+        outgoing.append(report)
     }
 
     // MARK: Cases
@@ -183,9 +293,15 @@ package struct LeakCases: Sendable {
         return leak
     }
 
-    private func prove(_ leak: inout Leak, by evidence: Leak.Evidence, at now: Timestamp, events: inout [Event]) {
+    private mutating func prove(
+        _ leak: inout Leak,
+        by evidence: Leak.Evidence,
+        at now: Timestamp,
+        events: inout [Event]
+    ) {
         guard leak.proven == nil else { return }
         (leak.proven, leak.evidence, leak.last) = (now, evidence, now)
+        report(.proven(session: leak.session, evidence: evidence, time: now))
         events.append(.proven(leak))
     }
 
@@ -199,13 +315,32 @@ package struct LeakCases: Sendable {
     /// Ends the watches and the suspicions that nothing has followed.
     package mutating func sweep(at now: Timestamp) -> [Event] {
         nextSweep = now.advanced(byMilliseconds: 1000)
-        for (playback, watch) in watches where watch.end < now {
+        var events: [Event] = []
+        for (playback, watch) in watches where watch.challenge.end < now {
             watches[playback] = nil
             pause(playback, at: now)
         }
+        if isShared {
+            events += advance(to: now)
+            seenElsewhere = seenElsewhere.filter { now <= $0.value.advanced(byMilliseconds: Self.seenLength) }
+        }
         let over = cases.values.filter { $0.proven == nil && $0.watchedUntil < now }
         for leak in over { cases[leak.session] = nil }
-        return over.sorted { $0.suspected < $1.suspected }.map { .unproven($0) }
+        // The observer that has suspected it says so.
+        let own = over.filter { !$0.isAdopted }.sorted { $0.suspected < $1.suspected }
+        return events + own.map { .unproven($0) }
+    }
+
+    /// Judges by the uses that have waited for those of other observers.
+    private mutating func advance(to now: Timestamp) -> [Event] {
+        var events: [Event] = []
+        for (playback, var watch) in watches {
+            guard var leak = cases[watch.challenge.session] else { continue }
+            watch.evidence.advance(to: now)
+            watches[playback] = watch
+            events += judge(&leak, by: watch, of: playback, at: now)
+        }
+        return events
     }
 
     private mutating func pause(_ playback: UInt64, at now: Timestamp) {

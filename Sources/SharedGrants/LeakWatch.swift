@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import Cryptography
 public import EdgeTokens
 public import Platform
 public import ReplayStores
@@ -23,6 +24,9 @@ public final class LeakWatch: Sendable {
     private let cases = Mutex(LeakCases())
     /// The number of watched playbacks: without any, a request needs no lock. -1 if grants are not watched.
     private let watched = Atomic<Int>(-1)
+    private let isShared = Atomic<Bool>(false)
+    /// The number by which this observer is told apart from others.
+    private let number = UInt64.random(in: .min ... .max)
     private let table: PlaybackTable
     private let recent = Mutex(RecentRenewals())
     private let observer: any LeakObserver
@@ -74,7 +78,7 @@ public final class LeakWatch: Sendable {
     ///   - action: The consequence; `nil` to look at nothing.
     ///   - handover: The time for which two devices may play with one grant, while a viewer changes from one to the other.
     public func set(_ action: Action?, handover: Duration = .seconds(45)) {
-        update { $0.set(action, terms: ForkEvidence.Terms(handover: handover)) }
+        update { $0.set(action, handover: handover) }
     }
 
     // MARK: Requests
@@ -94,6 +98,7 @@ public final class LeakWatch: Sendable {
         if present > 0 {
             update { $0.record(GrantUse(segment, by: holder.grant, at: now), of: holder.playback, at: now) }
         }
+        if count.contains(.seen), isShared.load(ordering: .relaxed) { update { $0.noteSeen(holder, at: now) } }
         if count.contains(.suspected) { update { $0.suspect(holder, at: now) } }
     }
 
@@ -120,12 +125,28 @@ public final class LeakWatch: Sendable {
         enqueue(.renewal(Note(renewal: renewal, profile: profile, sessionEnd: sessionEnd, time: now)))
     }
 
-    /// Passes the renewals on to the store and the events to the observer, until the task is cancelled.
+    /// Passes the renewals on to the store and the events to the observer, and exchanges reports with other gates that share
+    /// the store, until the task is cancelled.
     ///
     /// - Parameters:
     ///   - store: The store, the same for all gates of an installation.
+    ///   - clock: The time.
+    ///   - sleep: Waits between two exchanges.
     ///   - revoke: Called for each proven playback that is to be ended.
-    public func run(store: any ReplayStore, revoke: @escaping Revoke) async {
+    public func run(
+        store: any ReplayStore,
+        clock: @escaping @Sendable () -> Timestamp,
+        sleep: @escaping @Sendable (Duration) async -> Void,
+        revoke: @escaping Revoke
+    ) async {
+        if store.isShared { share() }
+        await withTaskGroup(of: Void.self) { group in
+            if store.isShared { group.addTask { await self.exchangeReports(in: store, clock: clock, sleep: sleep) } }
+            group.addTask { await self.processAll(in: store, revoke: revoke) }
+        }
+    }
+
+    private func processAll(in store: any ReplayStore, revoke: @escaping Revoke) async {
         await withTaskGroup(of: Void.self) { group in
             var count = 0
             for await item in work {
@@ -141,30 +162,89 @@ public final class LeakWatch: Sendable {
 
     private func process(_ item: Work, in store: any ReplayStore, revoke: Revoke) async {
         switch item {
-        case .event(let event): await report(event, revoke: revoke)
+        case .event(let event): await report(event, in: store, revoke: revoke)
         case .renewal(let note):
             guard let outcome = try? await store.note(note.renewal, at: note.time) else {
                 return observer.countDropped()
             }
-            let events = cases.withLock {
+            update {
                 $0.record(outcome, of: note.renewal, profile: note.profile, until: note.sessionEnd, at: note.time)
             }
-            for event in events { await report(event, revoke: revoke) }
         }
     }
 
-    private func report(_ event: LeakCases.Event, revoke: Revoke) async {
+    private func report(_ event: LeakCases.Event, in store: any ReplayStore, revoke: Revoke) async {
         switch event {
         case .suspected(let leak): observer.observeSuspected(leak)
         case .challenged(let leak): observer.observeChallenged(leak)
-        case .proven(let leak): observer.observeProven(leak)
+        case .proven(let leak): if await isFirst("proven", of: leak, in: store) { observer.observeProven(leak) }
         case .unproven(let leak): observer.observeUnproven(leak)
         case .due(let leak):
             let isRevoked = await revoke(leak.session, leak.sessionEnd)
             cases.withLock { $0.setRevoked(leak.session, isRevoked) }
-            if isRevoked { observer.observeRevoked(leak) }
+            if isRevoked, await isFirst("revoked", of: leak, in: store) { observer.observeRevoked(leak) }
         }
     }
+
+    /// True if no other gate has reported the change of a case. Without an answer of the store, it is reported twice rather than
+    /// never.
+    private func isFirst(_ change: String, of leak: Leak, in store: any ReplayStore) async -> Bool {
+        guard store.isShared else { return true }
+        let digest = SHA256.digest(Array("playgate leak \(change) \(leak.session.hexadecimal)".utf8))
+        guard let identity = SHA256Digest(bytes: digest) else { return true }
+        let outcome = try? await store.insert(identity, until: leak.sessionEnd, at: leak.last)
+        return outcome != .replayed
+    }
+
+    // MARK: Other gates
+
+    /// Begins to make reports for other gates, and to wait for theirs.
+    package func share() {
+        isShared.store(true, ordering: .relaxed)
+        cases.withLock { $0.isShared = true }
+    }
+
+    private func exchangeReports(
+        in store: any ReplayStore,
+        clock: @Sendable () -> Timestamp,
+        sleep: @Sendable (Duration) async -> Void
+    ) async {
+        var position: String?
+        while !Task.isCancelled {
+            await sleep(Self.exchangePause)
+            let now = clock()
+            let reports = takeReports(at: now)
+            let batch = reports.isEmpty ? [] : LeakReportBatch(observer: number, reports: reports).encoded
+            guard let answer = try? await store.exchange(batch, after: position) else {
+                // The store is away: the reports wait for the next exchange.
+                cases.withLock { $0.putBack(reports) }
+                continue
+            }
+            position = answer.position
+            for batch in answer.batches { receive(batch, at: now) }
+        }
+    }
+
+    /// Takes the reports that wait for other gates.
+    private func takeReports(at now: Timestamp) -> [LeakReport] {
+        update { $0.sweep(at: now) }
+        return cases.withLock { $0.takeReports() }
+    }
+
+    /// Takes the reports that wait for other gates, as they are sent; empty for none.
+    package func takeBatch(at now: Timestamp) -> [UInt8] {
+        let reports = takeReports(at: now)
+        return reports.isEmpty ? [] : LeakReportBatch(observer: number, reports: reports).encoded
+    }
+
+    /// Applies the reports of a gate; its own ones are ignored. Bytes that are no batch are counted and dropped.
+    package func receive(_ bytes: [UInt8], at now: Timestamp) {
+        guard let batch = LeakReportBatch(bytes) else { return observer.countDropped() }
+        if batch.observer == number { return }
+        update { cases in batch.reports.flatMap { cases.apply($0, at: now) } }
+    }
+
+    private static let exchangePause = Duration.seconds(1)
 
     // MARK: Queries
 

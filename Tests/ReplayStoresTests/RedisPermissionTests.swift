@@ -50,6 +50,7 @@ import Testing
             )
             try await store.revoke(everyone, at: now)
             #expect(try await store.revocations(after: nil).records.count == 2)
+            #expect(try await store.exchange([1, 2], after: nil).batches == [[1, 2]])
             #expect(try await store.record(try GateSample.use(3, issued: now), at: now) == .revoked(.mvpd))
         }
         server.signal(SIGTERM)

@@ -35,7 +35,7 @@ import Testing
 
     private static func cases(_ action: LeakWatch.Action? = .revoke) -> LeakCases {
         var cases = LeakCases()
-        _ = cases.set(action, terms: .init())
+        _ = cases.set(action, handover: .seconds(45))
         return cases
     }
 
@@ -72,10 +72,10 @@ import Testing
         #expect(Self.turns(&cases, from: 16, to: 100).map(\.1) == ["proven"])
         // A proven playback is not challenged again.
         #expect(cases.suspect(Self.holder(), at: Self.time(110)).isEmpty && cases.watchCount == 0)
-        #expect(Self.names(cases.set(.revoke, terms: .init())) == ["due"])
-        #expect(Self.names(cases.set(.revoke, terms: .init())).isEmpty)
+        #expect(Self.names(cases.set(.revoke, handover: .seconds(45))) == ["due"])
+        #expect(Self.names(cases.set(.revoke, handover: .seconds(45))).isEmpty)
         cases.setRevoked(Self.holder().session, false)
-        #expect(Self.names(cases.set(.revoke, terms: .init())) == ["due"])
+        #expect(Self.names(cases.set(.revoke, handover: .seconds(45))) == ["due"])
     }
 
     @Test(arguments: [(9.0, true), (10.0, false), (12.0, false)])

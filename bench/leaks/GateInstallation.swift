@@ -6,9 +6,17 @@ import Platform
 import ReplayStores
 import SharedGrants
 
-/// One gate whose edges ask it for each request: the product's own watch, table of turns, evidence and ledger.
+/// Gates whose edges ask them for each request: the product's own watch, table of turns, evidence, reports and ledger.
+///
+/// Several gates exchange their reports each second, which arrive up to two seconds later, and their clocks differ by up to half a
+/// second.
 struct GateInstallation: Installation {
-    private let watch: LeakWatch
+    private var gates: [Gate]
+    private var inTransit: [(arrival: Double, gate: Int, batch: [UInt8])] = []
+    private var nextExchange = 0.0
+    /// The bytes of the reports that all gates have sent. A real gate sends those of all its playbacks in one batch, so that the
+    /// head of each does not count.
+    private(set) var sentBytes = 0
     private let session: SessionID
     private var branch: RenewalBranch?
     private var renewalProof: Double?
@@ -20,15 +28,27 @@ struct GateInstallation: Installation {
     private static let (start, end) = (1_000_000.0, 2_000_000.0)
     private static let chain: UInt32 = 1
 
-    /// Creates a gate.
+    private struct Gate {
+        let watch: LeakWatch
+        /// The lead of its clock, in seconds.
+        let lead: Double
+    }
+
+    /// Creates gates.
     ///
     /// - Parameters:
+    ///   - count: The number of gates. An edge asks the one of its number.
     ///   - handover: The setting `leaks.handover`.
     ///   - seed: The seed of the identities of grants.
-    init(handover: Duration, seed: UInt64) {
-        watch = LeakWatch(capacity: 64, observer: NoObserver())
-        watch.set(.review, handover: handover)
-        random = SeededRandom(seed: seed, stream: 1 << 32)
+    init(count: Int = 1, handover: Duration, seed: UInt64) {
+        var random = SeededRandom(seed: seed, stream: 1 << 32)
+        gates = (0..<count).map { _ in
+            let watch = LeakWatch(capacity: 64, observer: NoObserver())
+            watch.set(.review, handover: handover)
+            if count > 1 { watch.share() }
+            return Gate(watch: watch, lead: count > 1 ? random.uniform(in: -0.5...0.5) : 0)
+        }
+        self.random = random
         session = SessionID(high: 1, low: random.next())
     }
 
@@ -37,7 +57,9 @@ struct GateInstallation: Installation {
     }
 
     mutating func serve(_ request: SegmentRequest) -> HeldGrant? {
-        let (held, now) = (request.grant, Self.time(request.time))
+        if gates.count > 1 { exchangeReports(until: request.time) }
+        let gate = gates[request.edge % gates.count]
+        let (held, watch, now) = (request.grant, gate.watch, Self.time(request.time + gate.lead))
         let holder = GrantHolder(
             session: session,
             until: Self.time(Self.end),
@@ -50,12 +72,12 @@ struct GateInstallation: Installation {
         let isDue = request.time - held.issued >= Self.renewalAge
         if isDue { renew(held, at: request.time) }
         let isChallenged = watch.demandsFreshGrant(from: holder, at: now)
-        if isChallenged, let time = leak?.challenged, time != lastChallenge {
+        if isChallenged, let time = watch.leak(session)?.challenged, time != lastChallenge {
             challenges += 1
             lastChallenge = time
         }
         guard isDue || isChallenged else { return nil }
-        return HeldGrant(id: random.next(), issued: request.time, generation: held.generation + 1)
+        return HeldGrant(id: random.next(), issued: request.time + gate.lead, generation: held.generation + 1)
     }
 
     private mutating func renew(_ held: HeldGrant, at time: Double) {
@@ -76,10 +98,33 @@ struct GateInstallation: Installation {
         branch = present
     }
 
-    private var leak: Leak? { watch.leak(session) }
+    /// Sends the reports of each second, and delivers those that have arrived.
+    private mutating func exchangeReports(until time: Double) {
+        while nextExchange <= time {
+            for (number, gate) in gates.enumerated() {
+                let batch = gate.watch.takeBatch(at: Self.time(nextExchange + gate.lead))
+                if batch.isEmpty { continue }
+                sentBytes += batch.count - LeakReportBatch.headerSize
+                inTransit.append((nextExchange + random.uniform(in: 0...2), number, batch))
+            }
+            deliver(until: nextExchange)
+            nextExchange += 1
+        }
+    }
+
+    private mutating func deliver(until time: Double) {
+        for report in inTransit where report.arrival <= time {
+            for (number, gate) in gates.enumerated() where number != report.gate {
+                gate.watch.receive(report.batch, at: Self.time(time + gate.lead))
+            }
+        }
+        inTransit.removeAll { $0.arrival <= time }
+    }
+
+    private func earliestProof() -> Timestamp? { gates.compactMap { $0.watch.leak(session)?.proven }.min() }
 
     var proven: Double? {
-        let byForks = leak?.proven.map { Double($0.millisecondsSince1970) / 1000 - Self.start }
+        let byForks = earliestProof().map { Double($0.millisecondsSince1970) / 1000 - Self.start }
         return [byForks, renewalProof].compactMap(\.self).min()
     }
 

@@ -32,29 +32,38 @@ struct LeakSimulation: AsyncParsableCommand {
         if !faults.isEmpty { throw ExitCode.failure }
     }
 
-    private func run(_ scenario: Scenario, count: Int) async -> Outcomes {
+    private func run(_ scenario: Scenario, count: Int, gates: Int = 1) async -> Outcomes {
         let bar = Bar(total: count, name: scenario.name)
         defer { bar.clear() }
-        return await Simulation(handover: .seconds(handover), seed: seed).run(scenario, count: count) { bar.show($0) }
+        let simulation = Simulation(gates: gates, handover: .seconds(handover), seed: seed)
+        return await simulation.run(scenario, count: count) { bar.show($0) }
     }
 
     // MARK: One viewer
 
     private func honestTable(faults: inout [String]) async -> String {
+        var reportRate = 0
         var lines = [
             "One viewer, seed \(seed), `handover: \(handover)s`:", "",
             "| playbacks | hours | requests | challenges | of 100,000 hours suspected | proven |",
             "| --- | ---: | ---: | ---: | ---: | ---: |",
         ]
         let rows = [
-            ("honest", hours, "one jar, with tabs, pictures in pictures, downloads"),
-            ("honest-one-player", hours / 4, "one player"),
-            ("honest-busy", hours / 20, "one jar, with eight times as many rare events"),
-            ("handover", handovers, "a copied cookie in a handover: 8 s at the median"),
+            ("honest", 1, hours, "one jar, with tabs, pictures in pictures, downloads"),
+            ("honest", 3, hours / 4, "the same with three gates"),
+            ("honest-one-player", 1, hours / 4, "one player"),
+            ("honest-busy", 1, hours / 20, "one jar, with eight times as many rare events"),
+            ("handover", 1, handovers, "a copied cookie in a handover: 8 s at the median"),
         ]
-        for (name, count, text) in rows where count > 0 {
+        for (name, gates, count, text) in rows where count > 0 {
             guard let scenario = Scenario.all.first(where: { $0.name == name }) else { continue }
-            let found = await run(scenario, count: count)
+            let found = await run(scenario, count: count, gates: gates)
+            if gates > 1 {
+                reportRate = Int((Double(found.sentBytes) / found.seconds * 10_000).rounded())
+                if reportRate > 10_000 {
+                    faults.append("reports of 10,000 playbacks have \(reportRate) bytes a second")
+                }
+            }
             let rate = Int((Double(found.suspected) / found.hours * 100_000).rounded())
             let proofs = name == "handover" ? found.proofs.count.share(of: count) : "\(found.proofs.count)"
             lines.append(
@@ -64,6 +73,7 @@ struct LeakSimulation: AsyncParsableCommand {
                 faults.append("\(found.proofs.count) of \(count) playbacks \(name) were proven to be shared")
             }
         }
+        lines += ["", "Gates send \(reportRate) bytes a second for 10,000 playbacks."]
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -83,7 +93,7 @@ struct LeakSimulation: AsyncParsableCommand {
             for kind in kinds {
                 let name = "leak-\(viewers)-\(kind.rawValue)"
                 guard let scenario = Scenario.all.first(where: { $0.name == name }) else { continue }
-                let found = await run(scenario, count: count)
+                let found = await run(scenario, count: count, gates: kind.isOnOtherEdges ? 3 : 1)
                 cells.append(found.cell)
                 faults += Goal.of(viewers: viewers, kind).map { $0.faults(of: found) } ?? []
             }

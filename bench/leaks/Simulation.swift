@@ -12,6 +12,9 @@ struct Outcomes {
     /// The playbacks that were suspected.
     var suspected = 0
     var challenges = 0
+    /// The bytes of reports between gates, and the seconds that were played.
+    var sentBytes = 0
+    var seconds = 0.0
     /// The times of the proofs, in seconds after a second viewer began to play; after the start for one jar.
     var proofs: [Double] = []
 
@@ -36,12 +39,16 @@ struct Outcomes {
         requests += other.requests
         suspected += other.suspected
         challenges += other.challenges
+        sentBytes += other.sentBytes
+        seconds += other.seconds
         proofs += other.proofs
     }
 }
 
 /// Runs playbacks of scenarios, each by a seed of its own.
 struct Simulation {
+    /// The number of gates, each with edges of its own.
+    var gates = 1
     let handover: Duration
     let seed: UInt64
 
@@ -73,11 +80,13 @@ struct Simulation {
         for number in numbers {
             let own = seed &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(number)
             var playback = scenario.makePlayback(seed: own)
-            var installation = GateInstallation(handover: handover, seed: own)
+            var installation = GateInstallation(count: gates, handover: handover, seed: own)
             let result = playback.run(with: &installation, until: scenario.duration)
             outcomes.count += 1
             outcomes.requests += result.requests
             outcomes.challenges += installation.challenges
+            outcomes.sentBytes += installation.sentBytes
+            outcomes.seconds += result.end
             if installation.isSuspected { outcomes.suspected += 1 }
             if let proven = installation.proven { outcomes.proofs.append(proven - (playback.sharedFrom ?? 0)) }
         }

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copyright the Playgate authors.
+
+import EdgeTokens
+import GateTestSupport
+import Platform
+import SharedGrants
+import Testing
+
+@Suite struct `A batch of reports` {
+    private static func reports(using random: inout SplitMix64) -> [LeakReport] {
+        let base = Int64.random(in: 0...(1 << 45), using: &random)
+        return (0..<Int.random(in: 1...60, using: &random)).map { _ in
+            let time = Timestamp(millisecondsSince1970: base + .random(in: 0...60_000, using: &random))
+            let session = SessionID(high: random.next(), low: random.next())
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: return .seen(playback: random.next(), time: time)
+            case 1:
+                let segment = Segment(
+                    index: .random(in: .min ... .max, using: &random),
+                    track: .random(in: .min ... .max, using: &random)
+                )
+                return .used(playback: random.next(), GrantUse(segment, by: random.next(), at: time))
+            case 2:
+                let evidence: Leak.Evidence = Bool.random(using: &random) ? .forks : .renewals
+                return .proven(session: session, evidence: evidence, time: time)
+            default:
+                return .challenged(
+                    LeakChallenge(
+                        playback: random.next(),
+                        session: session,
+                        sessionEnd: time.advanced(byMilliseconds: 1000),
+                        profile: String("profil é live".prefix(.random(in: 0...13, using: &random))),
+                        time: time
+                    )
+                )
+            }
+        }
+    }
+
+    @Test(arguments: 0..<200) func `is read as it was written`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let batch = LeakReportBatch(observer: random.next(), reports: Self.reports(using: &random))
+        #expect(LeakReportBatch(batch.encoded) == batch)
+    }
+
+    @Test(arguments: 0..<200) func `is refused or read whatever is changed`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let bytes = LeakReportBatch(observer: 1, reports: Self.reports(using: &random)).encoded
+        for _ in 0..<20 {
+            var changed = bytes
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: changed.removeLast(.random(in: 1...changed.count, using: &random))
+            case 1: changed[.random(in: changed.indices, using: &random)] = .random(in: .min ... .max, using: &random)
+            case 2:
+                changed.insert(
+                    .random(in: .min ... .max, using: &random),
+                    at: .random(in: changed.indices, using: &random)
+                )
+            default:
+                changed = (0..<Int.random(in: 0...80, using: &random)).map { _ in
+                    .random(in: .min ... .max, using: &random)
+                }
+            }
+            guard let batch = LeakReportBatch(changed) else { continue }
+            #expect(LeakReportBatch(batch.encoded)?.reports.count ?? 0 <= batch.reports.count)
+            // Whatever it says, a gate accepts it, within its limits.
+            var cases = LeakCases()
+            _ = cases.set(.revoke, handover: .seconds(45))
+            cases.isShared = true
+            for report in batch.reports { _ = cases.apply(report, at: report.time) }
+            #expect(cases.watchCount <= batch.reports.count)
+        }
+    }
+
+    @Test func `has a maximum size`() throws {
+        let time = Timestamp(millisecondsSince1970: 5)
+        let reports = (0..<10_000).map { LeakReport.seen(playback: $0, time: time) }
+        let encoded = LeakReportBatch(observer: 1, reports: reports).encoded
+        #expect(encoded.count <= LeakReportBatch.maximumSize)
+        #expect(try #require(LeakReportBatch(encoded)).reports.count == (LeakReportBatch.maximumSize - 17) / 13)
+        #expect(LeakReportBatch(encoded + encoded) == nil)
+    }
+
+    @Test(arguments: [[], [1], [2] + Array(repeating: 0, count: 16), Array(repeating: 0, count: 17)] as [[UInt8]])
+    func `is refused if it is short or of another version`(bytes: [UInt8]) { #expect(LeakReportBatch(bytes) == nil) }
+}
+
+/// Gates that share a store: what one sees and proves, the others know.
+@Suite struct `The reports of several gates` {
+    private static func time(_ seconds: Double) -> Timestamp { Timestamp(millisecondsSince1970: Int64(seconds * 1000)) }
+
+    private static func holder(_ playback: UInt64 = 1, grant: UInt8 = 0, issued: Double = 0) -> GrantHolder {
+        GrantHolder(
+            session: SessionID(high: playback, low: playback),
+            until: time(100_000),
+            chain: 1,
+            identifier: [grant],
+            issued: time(issued),
+            profile: "live"
+        )
+    }
+
+    private static func gate(_ action: LeakWatch.Action = .revoke) -> LeakCases {
+        var cases = LeakCases()
+        _ = cases.set(action, handover: .seconds(45))
+        cases.isShared = true
+        return cases
+    }
+
+    private static func proofs(in events: [LeakCases.Event]) -> Int {
+        events.count { if case .proven = $0 { true } else { false } }
+    }
+
+    /// Exchanges the reports of all gates, some of them twice and in any order. Returns the number of proofs.
+    private static func exchange(_ gates: inout [LeakCases], at second: Double, using random: inout SplitMix64) -> Int {
+        var proofs = 0
+        func count(_ events: [LeakCases.Event]) {
+            proofs += events.count { if case .proven = $0 { true } else { false } }
+        }
+        for index in gates.indices { count(gates[index].sweep(at: time(second))) }
+        let reports = gates.indices.map { gates[$0].takeReports() }
+        for (sender, sent) in reports.enumerated() {
+            for receiver in gates.indices where receiver != sender {
+                for report in (sent + sent.prefix(3)).shuffled(using: &random) {
+                    count(gates[receiver].apply(report, at: time(second)))
+                }
+            }
+        }
+        return proofs
+    }
+
+    /// Each viewer asks a gate of their own. Neither of them sees a turn.
+    @Test(arguments: 0..<20) func `find two viewers at two gates`(seed: UInt64) {
+        var (random, gates, proofs) = (SplitMix64(seed: seed), [Self.gate(), Self.gate()], 0)
+        for second in 0..<150 {
+            if second.isMultiple(of: 4) {
+                for (viewer, gate) in [0, 1].shuffled(using: &random).enumerated() {
+                    let now = Self.time(Double(second) + 0.3 * Double(viewer))
+                    let old = Self.holder(issued: 0)
+                    let fresh = Self.holder(grant: UInt8(1 + gate), issued: 1000)
+                    if second.isMultiple(of: 60) { _ = gates[gate].noteSeen(old, at: now) }
+                    let holder = gates[gate].watchCount > 0 ? fresh : old
+                    let use = GrantUse(Segment(index: UInt32(second), track: 1), by: holder.grant, at: now)
+                    proofs += Self.proofs(in: gates[gate].record(use, of: holder.playback, at: now))
+                }
+            }
+            proofs += Self.exchange(&gates, at: Double(second) + 0.9, using: &random)
+        }
+        #expect(proofs >= 1)
+        for gate in gates {
+            let leak = gate.leak(Self.holder().session)
+            #expect(leak?.proven != nil && leak?.evidence == .forks && gate.watchCount == 0)
+        }
+    }
+
+    /// A player that asks each gate in turn is challenged, and acquitted, at all of them.
+    @Test func `acquit one jar that asks all gates`() {
+        var (random, gates) = (SplitMix64(seed: 1), [Self.gate(), Self.gate(), Self.gate()])
+        for second in 0..<400 {
+            let (gate, now) = (second % 3, Self.time(Double(second)))
+            let isFresh = gates.contains { $0.watchCount > 0 } && second > 10
+            let holder = Self.holder(grant: isFresh ? 1 : 0, issued: isFresh ? 1000 : 0)
+            if second % 60 < 3 { _ = gates[gate].noteSeen(holder, at: now) }
+            let use = GrantUse(Segment(index: UInt32(second), track: 1), by: holder.grant, at: now)
+            _ = gates[gate].record(use, of: holder.playback, at: now)
+            #expect(Self.exchange(&gates, at: Double(second) + 0.5, using: &random) == 0)
+        }
+        #expect(gates.allSatisfy { $0.leak(Self.holder().session)?.proven == nil })
+    }
+
+    @Test func `of another time are ignored`() {
+        var gate = Self.gate()
+        let challenge = LeakChallenge(
+            playback: 1,
+            session: Self.holder().session,
+            sessionEnd: Self.time(100_000),
+            profile: "live",
+            time: Self.time(1000)
+        )
+        for second in [900.0, 990, 1181, 5000] { _ = gate.apply(.challenged(challenge), at: Self.time(second)) }
+        #expect(gate.watchCount == 0)
+        for second in [996.0, 1000, 1179] {
+            var gate = Self.gate()
+            _ = gate.apply(.challenged(challenge), at: Self.time(second))
+            #expect(gate.watchCount == 1)
+        }
+    }
+
+    /// Uses of playbacks that no gate has challenged, and proofs of unknown ones, change nothing.
+    @Test func `about unknown playbacks change nothing`() {
+        var gate = Self.gate()
+        let use = GrantUse(Segment(index: 1, track: 1), by: 1, at: Self.time(1))
+        #expect(gate.apply(.used(playback: 7, use), at: Self.time(1)).isEmpty)
+        let proof = LeakReport.proven(session: SessionID(high: 7, low: 7), evidence: .forks, time: Self.time(1))
+        #expect(gate.apply(proof, at: Self.time(1)).isEmpty)
+        #expect(gate.leaks(at: Self.time(1)).isEmpty && gate.watchCount == 0)
+    }
+
+    @Test func `wait for a store that is away, the newest ones`() {
+        var gate = Self.gate()
+        for number in 0..<5000 { _ = gate.noteSeen(Self.holder(UInt64(number)), at: Self.time(Double(number) / 100)) }
+        let reports = gate.takeReports()
+        #expect(reports.count <= 2000 && gate.dropped == 5000 - reports.count)
+        #expect(reports.last?.time == Self.time(49.99))
+        _ = gate.noteSeen(Self.holder(9), at: Self.time(60))
+        gate.putBack(reports)
+        #expect(gate.takeReports().last?.time == Self.time(60))
+    }
+}
