@@ -225,7 +225,8 @@ let package = Package(
             "GateAdmin",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "MediaTokens",
-                "RequestTargets", "EdgeTokens", "ReplayStores", "PlaybackGate", "HTTPServer", "KeySources",
+                "RequestTargets", "EdgeTokens", "ReplayStores", "SharedGrants", "PlaybackGate", "HTTPServer",
+                "KeySources",
                 "GateConfiguration", "Telemetry", "EdgeListener", "GateAPI", .nio("NIOCore"), .nio("NIOHTTP1"),
                 .service("Mustache", "swift-mustache"),
             ],
@@ -370,6 +371,7 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "ReplayStores",
+                "SharedGrants",
                 "PlaybackGate", "Manifests", "EdgeChecks", "HTTPServer", "SPOPServer", "KeySources", "GateGRPC",
                 "GateConfiguration", "Telemetry", "EdgeListener", "GateAPI", "ManifestListener", "GateAdmin",
                 "GateServer", "GateTestSupport", .nio("NIOCore"), .nio("NIOEmbedded"), .nio("NIOHTTP1"),

@@ -54,6 +54,8 @@ package final class EdgeAnswerCache: Sendable {
         package let revision: UInt64
         /// The holder of the grant, if requests for segments are counted.
         package let holder: GrantHolder?
+        /// True if the request was for a range of bytes.
+        package let isPartial: Bool
 
         package var decision: Decision { answer.decision }
 
@@ -62,15 +64,17 @@ package final class EdgeAnswerCache: Sendable {
         /// - Parameters:
         ///   - fields: The header fields of the check, and the arguments of HAProxy's.
         ///   - holder: The holder of the grant, if requests for segments are counted.
+        ///   - isPartial: True if the request was for a range of bytes.
         package init(
             _ answer: EdgeAnswer,
             dialect: EdgeDialect,
             fields: HTTPFields,
             revision: UInt64,
-            holder: GrantHolder? = nil
+            holder: GrantHolder? = nil,
+            isPartial: Bool = false
         ) {
             self.answer = answer
-            self.holder = holder
+            (self.holder, self.isPartial) = (holder, isPartial)
             let isOffload = dialect == .spoe
             variables = isOffload ? SPOEVariables(in: fields) : .all
             written = isOffload ? SPOEActions(answer, variables: variables).written : answer.written

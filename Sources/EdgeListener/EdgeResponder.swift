@@ -114,17 +114,27 @@ package struct EdgeResponder: BodilessService {
         let (revision, now) = (snapshot.gate.revision, clock())
         let found = answers.find(for: key, fields: fields, at: now) { answer in
             snapshot.gate.stillOpens(answer.decision, since: answer.revision, at: now, instant: start)
-                && !(answer.holder.map { snapshot.gate.demandsFreshGrant(from: $0, at: now) } ?? false)
+                && !demandsFreshGrant(for: answer, path: key.path, by: snapshot.gate, at: now)
         }
         guard let known = found else {
             miss = EdgeAnswerCache.Miss(cache: answers, key: key, revision: revision)
             return nil
         }
         let client = PlaybackRequest.Client(traceparent: key.traceparent, edge: dialect.rawValue)
-        if let holder = known.holder { snapshot.gate.count(key.path, by: holder, at: now) }
         snapshot.gate.observe(known.decision, again: .path(key.path), client: client, at: now, since: start)
         requests.count(dialect, status: 200)
         return RepeatedEdgeAnswer(answer: known, trace: client.trace)
+    }
+
+    /// Counts a request with a cached answer. Returns true if its holder is to get a new grant now, so that it is decided once more.
+    private func demandsFreshGrant(
+        for answer: EdgeAnswerCache.Answer,
+        path: Substring,
+        by gate: Gate,
+        at now: Timestamp
+    ) -> Bool {
+        guard let holder = answer.holder else { return false }
+        return gate.count(path, isPartial: answer.isPartial, by: holder, at: now)
     }
 
     /// Decides a check, once, of a peer that has no connection of HTTP.
@@ -220,14 +230,18 @@ package struct EdgeResponder: BodilessService {
             AnswerReuse.scope(of: answer.decision, request: check.request.check, in: context, by: gate) == .folder
         else { return }
         let end = reuse.last.advanced(byMilliseconds: -1000 * seconds)
-        guard check.now <= end else { return }
+        let holder = gate.holder(of: answer.decision, method: check.request.check.method)
+        // Requests are counted by the path in normal form, and by that of the head if the answer is repeated.
+        let isCountable = holder == nil || context.grants?.facts.uri.path == miss.key.path
+        guard check.now <= end, isCountable else { return }
         miss.cache.store(for: miss.key, fields: fields, life: check.now...end) {
             EdgeAnswerCache.Answer(
                 answer,
                 dialect: check.dialect,
                 fields: fields,
                 revision: miss.revision,
-                holder: gate.holder(of: answer.decision, method: check.request.check.method)
+                holder: holder,
+                isPartial: check.request.check.isPartial
             )
         }
     }
@@ -258,7 +272,7 @@ package struct EdgeResponder: BodilessService {
         to check: Check,
         by gate: Gate
     ) -> EdgeAnswer {
-        let (isReusable, hasGrants) = (check.request.isKeyWhole, context?.grants != nil)
+        let (isReusable, hasGrants) = (check.request.isKeyWhole && !gate.counts(decision), context?.grants != nil)
         let reuse = isReusable ? AnswerReuse.of(decision, hasGrants: hasGrants, by: gate, at: check.now) : nil
         let answer = EdgeAnswer(
             decision: decision,

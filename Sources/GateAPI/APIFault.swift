@@ -39,6 +39,8 @@ package enum APIFault: String, CaseIterable, Sendable {
     case mvpdUnknown = "mvpd_unknown"
     /// The subject is not revoked.
     case revocationUnknown = "revocation_unknown"
+    /// The gate knows no suspicion of the playback.
+    case leakUnknown = "leak_unknown"
     /// The store has no room for one more revocation.
     case revocationsFull = "revocations_full"
     /// The gate issues and accepts no grants.
@@ -54,7 +56,8 @@ package enum APIFault: String, CaseIterable, Sendable {
         case .urlNotSigned, .mvpdUnknown: .unprocessableEntity
         case .credentialMissing, .credentialUnknown: .unauthorized
         case .scopeMissing, .hostRefused: .forbidden
-        case .operationUnknown, .codeUnknown, .grantsNotConfigured, .revocationsNotExported, .revocationUnknown:
+        case .operationUnknown, .codeUnknown, .grantsNotConfigured, .revocationsNotExported, .revocationUnknown,
+            .leakUnknown:
             .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .bodyTooLarge: .payloadTooLarge
@@ -91,6 +94,7 @@ package enum APIFault: String, CaseIterable, Sendable {
         case .grantsNotConfigured: "This gate issues and accepts no grants."
         case .mvpdUnknown: "No policy of this gate names the MVPD, so it may be misspelt."
         case .revocationUnknown: "The subject is not revoked, or no longer."
+        case .leakUnknown: "This gate does not suspect the playback to be shared, or no longer."
         case .revocationsFull: "The replay store has no room for another revocation."
         case .revocationsNotExported: "Revocations are exported only if grants.subjectKey is configured."
         }

@@ -34,6 +34,8 @@ enum APIOperation {
     case revocations
     /// The playbacks whose grants more than one hold.
     case leaks
+    /// One of them, by the id of its session.
+    case leak(Substring)
     /// The policy for edges that check by themselves.
     case policy
     case codes
@@ -76,6 +78,8 @@ enum APIOperation {
                 self = .end(session)
             } else if let id = path.below("/v1/revocations/") {
                 self = .liftByID(id)
+            } else if let session = path.below("/v1/leaks/") {
+                self = .leak(session)
             } else {
                 return nil
             }
@@ -89,7 +93,7 @@ enum APIOperation {
         case .hostedValidate, .hostedSign: .tvs
         case .verify: .verify
         case .exchange, .renew, .explain, .redirect, .rewrite: .grant
-        case .revoke, .lift, .liftByID, .revocations, .leaks: .revoke
+        case .revoke, .lift, .liftByID, .revocations, .leaks, .leak: .revoke
         case .catalogue: .catalogue
         case .policy: .edge
         case .codes, .code, .document, .keys: nil
@@ -110,7 +114,7 @@ enum APIOperation {
         case .rewrite: Self.largestManifest
         case .sign: SignBody.largestBody
         case .hostedValidate, .hostedSign: 64 * 1024
-        case .end, .liftByID, .revocations, .leaks, .policy, .codes, .code, .catalogue, .document, .keys: nil
+        case .end, .liftByID, .revocations, .leaks, .leak, .policy, .codes, .code, .catalogue, .document, .keys: nil
         }
     }
 

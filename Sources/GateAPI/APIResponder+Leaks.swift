@@ -10,16 +10,35 @@ extension APIResponder {
     /// `GET /v1/leaks`: lists the playbacks that this gate suspects or has proven to be shared, the newest first.
     func listLeaks(_ call: RequestContext) -> APIAnswer {
         let members: [JSON.Member] = [
-            ("leaks", .array(leaks.leaks(at: call.time).map(\.json))), ("trace", .string("\(call.trace)")),
+            ("leaks", .array(leaks.leaks(at: call.time).map { .object($0.members) })),
+            ("trace", .string("\(call.trace)")),
         ]
         return .json(.object(members), trace: call.trace)
+    }
+
+    /// `GET /v1/leaks/{session}`: a playback of the list, with the requests since its challenge.
+    func leak(_ session: Substring, in call: RequestContext) throws(APIRefusal) -> APIAnswer {
+        guard let id = SessionID(hexadecimal: session) else {
+            throw APIRefusal(.invalidRequest, details: "session: must have 32 hexadecimal digits")
+        }
+        guard let leak = leaks.leak(id) else { throw APIRefusal(.leakUnknown) }
+        let uses = leak.uses.map { use in
+            JSON.object([
+                ("time", .number(use.time.millisecondsSince1970)), ("index", .number(Int64(use.index))),
+                ("grant", .number(Int64(use.grant))), ("track", .number(Int64(use.track))),
+            ])
+        }
+        return .json(
+            .object(leak.members + [("uses", .array(uses)), ("trace", .string("\(call.trace)"))]),
+            trace: call.trace
+        )
     }
 }
 
 extension Leak {
     /// The members of a leak in answers. There are no addresses.
-    fileprivate var json: JSON {
-        .object([
+    fileprivate var members: [JSON.Member] {
+        [
             ("session", .string(session.hexadecimal)), ("profile", .string(profile)),
             ("state", .string(proven == nil ? "suspected" : "proven")), ("evidence", .string(evidence.rawValue)),
             ("generations", .number(Int64(generations))), ("grants", .number(Int64(grants))),
@@ -27,6 +46,6 @@ extension Leak {
             ("last", .number(last.millisecondsSince1970)),
             ("challenged", challenged.map { .number($0.millisecondsSince1970) } ?? .null),
             ("proven", proven.map { .number($0.millisecondsSince1970) } ?? .null), ("revoked", .bool(isRevoked)),
-        ])
+        ]
     }
 }

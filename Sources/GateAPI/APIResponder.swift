@@ -190,6 +190,7 @@ package final class APIResponder: HTTPService {
         case .end(let session): return try free(session, in: call)
         case .revocations: return .now(try export(call))
         case .leaks: return .now(listLeaks(call))
+        case .leak(let session): return .now(try leak(session, in: call))
         case .policy: return try policy(call)
         case .codes: return .now(APIAnswer(shared: codes, type: "application/json", trace: call.trace))
         case .code(let code):

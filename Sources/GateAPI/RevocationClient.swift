@@ -52,6 +52,14 @@ package struct RevocationClient: Sendable {
         try await send("GET", to: "/v1/leaks", body: nil)
     }
 
+    /// Returns a playback of the list, with the requests since its challenge.
+    ///
+    /// - Parameter session: The id of the session, 32 hexadecimal digits.
+    /// - Throws: `ListenerClient.Failure` if no gate answers.
+    package func leak(_ session: String) async throws(ListenerClient.Failure) -> Answer {
+        try await send("GET", to: "/v1/leaks/\(session)", body: nil)
+    }
+
     /// Lifts the revocation of a subject.
     ///
     /// - Parameter members: The member that names the subject, as in the body of `POST /v1/revocations`.

@@ -13,6 +13,8 @@ extension GateConfiguration {
         package var action: LeakWatch.Action?
         /// The time for which two devices may play with one grant, while a viewer changes from one to the other.
         package var handover: Duration
+        /// The parts of paths that name a rendition.
+        package var renditions: [RenditionPattern]
     }
 }
 
@@ -22,7 +24,22 @@ extension GateConfiguration.Leaks {
         let names = [off] + LeakWatch.Action.allCases.map(\.rawValue)
         action = LeakWatch.Action(rawValue: section.choice("action", among: names, default: off))
         handover = section.duration("handover", in: .seconds(10) ... .seconds(600), default: .seconds(45))
+        let texts = section.strings("renditions") ?? []
+        if texts.count > Self.maximumRenditions {
+            section.note(at: "renditions", message: "has more than \(Self.maximumRenditions) patterns")
+        }
+        renditions = texts.compactMap { text in
+            let pattern = RenditionPattern(text)
+            if pattern == nil {
+                let form = "must have one *, and characters before and after it, such as /v*/"
+                section.note(at: "renditions", message: "\(text) \(form)")
+            }
+            return pattern
+        }
     }
+
+    /// The maximum number of patterns: each is looked for in the path of each request.
+    private static let maximumRenditions = 8
 
     /// The shortest time in which a grant is not renewed yet, so that answers that cross have arrived, also those that an origin
     /// holds: a jar that has two successors of a grant for a moment renews one of them.

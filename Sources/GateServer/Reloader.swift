@@ -179,6 +179,7 @@ final class Reloader: Service {
             )
         )
         leaks.set(configuration.leaks.action, handover: configuration.leaks.handover)
+        leaks.set(renditions: configuration.leaks.renditions)
         certificates.adopt()
         counts.succeeded()
         for warning in builder.warnings { logger.warning("\(warning)") }

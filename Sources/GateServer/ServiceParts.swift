@@ -75,6 +75,7 @@ struct ServiceParts {
         keySets.adopt(builder.grants?.remotes ?? [])
         leaks = LeakWatch(observer: LeakLog(logger: logger, factory: registry))
         leaks.set(configuration.leaks.action, handover: configuration.leaks.handover)
+        leaks.set(renditions: configuration.leaks.renditions)
         let grants = builder.grants?.authority(
             keySets: keySets,
             metrics: registry,
@@ -222,6 +223,7 @@ struct ServiceParts {
             gauges: gauges,
             state: state,
             revocationCache: revocationCache,
+            leaks: leaks,
             isSecure: configuration.admin.tls != nil,
             journal: journal,
             clock: environment.clock

@@ -61,7 +61,7 @@ extension Gate {
         var missing = DenyCode.tokenMissing
         var unknownFact: UnknownFact?
         if entry.hasGrants, let grants {
-            switch examine(presentedGrants, method: request.method, for: entry, by: grants, at: now) {
+            switch examine(presentedGrants, of: request, for: entry, by: grants, at: now) {
             case .decided(let decision): return decision
             case .refused(let code, let outcome, let fact):
                 (subject.signedURI, unknownFact) = (outcome, fact)

@@ -7,25 +7,28 @@
 
     /// The script for reports on playbacks, which all gates read: a stream of the last ones.
     enum RedisReports {
-        /// The number of batches that the stream has at least, and its life after the last one, in milliseconds.
-        private static let (capacity, life) = (8192, 600_000)
-        /// The maximum number of batches in a reply.
-        private static let limit = 256
+        /// The life of a batch, and of the stream after the last one, in milliseconds: a report of a watch counts for so long.
+        private static let life = 180_000
+        /// The maximum number of batches in a reply, and of their bytes.
+        private static let (limit, bytes) = (256, 262_144)
         /// The age of the first batch that a gate reads after its start, in milliseconds.
         private static let age = 120_000
 
         /// The source of the script. KEYS is the stream; ARGV are the batch (empty for none), the last position (empty for the
-        /// first call), the capacity, the life, the limit and the age. Returns the position and the batches after the last one.
+        /// first call), the life, the limits of batches and bytes, and the age. Returns the position and the batches after the last one.
         static let script = """
-            local name, from = KEYS[1], ARGV[2]
+            local name, from, size = KEYS[1], ARGV[2], 0
             if ARGV[1] ~= '' then
-                redis.call('XADD', name, 'MAXLEN', '~', ARGV[3], '*', 'b', ARGV[1])
-                redis.call('PEXPIRE', name, ARGV[4])
+                local oldest = whole(now() - tonumber(ARGV[3])) .. '-0'
+                redis.call('XADD', name, 'MINID', '~', oldest, '*', 'b', ARGV[1])
+                redis.call('PEXPIRE', name, ARGV[3])
             end
             if from == '' then from = whole(now() - tonumber(ARGV[6])) .. '-0' end
             local found = {from}
-            for _, entry in ipairs(redis.call('XRANGE', name, from, '+', 'COUNT', ARGV[5])) do
+            for _, entry in ipairs(redis.call('XRANGE', name, from, '+', 'COUNT', ARGV[4])) do
                 if entry[1] ~= from then
+                    size = size + #entry[2][2]
+                    if size > tonumber(ARGV[5]) and #found > 1 then return found end
                     found[1] = entry[1]
                     found[#found + 1] = entry[2][2]
                 end
@@ -43,7 +46,7 @@
                 script: .reports,
                 keys: [names.prefix + "reports"],
                 arguments: [
-                    batch.isEmpty ? "" : Base64.encode(batch), position ?? "", "\(capacity)", "\(life)", "\(limit)",
+                    batch.isEmpty ? "" : Base64.encode(batch), position ?? "", "\(life)", "\(limit)", "\(bytes)",
                     "\(age)",
                 ],
                 hasDeadline: false

@@ -6,12 +6,12 @@ package import Platform
 /// A segment that was fetched with a grant of a playback that is watched.
 package struct GrantUse: Hashable, Sendable {
     package let segment: Segment
-    /// The grant: 8 bytes of its identity.
-    package let grant: UInt64
+    /// The grant: a hash of its identity.
+    package let grant: UInt32
     package let time: Timestamp
 
     /// Creates a use of its members.
-    package init(_ segment: Segment, by grant: UInt64, at time: Timestamp) {
+    package init(_ segment: Segment, by grant: UInt32, at time: Timestamp) {
         (self.segment, self.grant, self.time) = (segment, grant, time)
     }
 }
@@ -38,8 +38,9 @@ package struct ForkEvidence: Sendable {
     private let start: Timestamp
     private let terms: Terms
     private var tracks: [UInt16: Track] = [:]
-    /// The uses that wait, by their times.
     private var waiting: [GrantUse] = []
+    /// The time up to which uses have counted.
+    private var appliedUntil = Timestamp(millisecondsSince1970: .min)
     /// True if the playback has more than one holder.
     package private(set) var isProof = false
     /// The number of returns, on the track with the most.
@@ -49,6 +50,8 @@ package struct ForkEvidence: Sendable {
 
     /// The time after a challenge in which answers still cross, in milliseconds.
     private static let settling: Int64 = 5000
+    /// The time after a challenge from which on its grants may be renewed, in milliseconds: see `leaks` in the configuration.
+    private static let earliestRenewal: Int64 = 40_000
     /// The returns that a proof has at least.
     private static let neededReturns = 3
     /// The longest time between two returns of a proof, in milliseconds.
@@ -64,28 +67,47 @@ package struct ForkEvidence: Sendable {
         self.terms = terms
     }
 
-    /// Records a use. A use that was recorded before changes nothing.
-    package mutating func record(_ use: GrantUse, at now: Timestamp) {
-        if terms.patience == .zero { return apply(use) }
-        guard waiting.count < Self.waitingCapacity, !waiting.contains(use) else { return }
+    /// Records a use. One that comes after others of later times have counted is ignored: then this returns false.
+    package mutating func record(_ use: GrantUse, at now: Timestamp) -> Bool {
+        if terms.patience == .zero {
+            apply(use)
+            return true
+        }
+        guard use.time > appliedUntil else { return false }
+        // One that was reported before changes nothing.
+        if waiting.contains(use) { return true }
+        if waiting.count >= Self.waitingCapacity { applyWaiting(until: waiting.map(\.time).min() ?? now) }
         waiting.append(use)
-        advance(to: now)
+        _ = advance(to: now)
+        return true
     }
 
-    /// Applies the uses that have waited for long enough, in the order of their times.
-    package mutating func advance(to now: Timestamp) {
-        let end = now.advanced(byMilliseconds: -terms.patience.milliseconds)
-        guard waiting.contains(where: { $0.time <= end }) else { return }
+    /// Applies the uses that have waited for long enough, in the order of their times. Returns true if there were any.
+    package mutating func advance(to now: Timestamp) -> Bool {
+        applyWaiting(until: now.advanced(byMilliseconds: -terms.patience.milliseconds))
+    }
+
+    @discardableResult
+    private mutating func applyWaiting(until end: Timestamp) -> Bool {
+        guard waiting.contains(where: { $0.time <= end }) else { return false }
         let due = waiting.filter { $0.time <= end }
         waiting.removeAll { $0.time <= end }
         for use in due.sorted(by: { ($0.time, $0.grant) < ($1.time, $1.grant) }) { apply(use) }
+        appliedUntil = max(appliedUntil, end)
+        return true
     }
 
     private mutating func apply(_ use: GrantUse) {
-        guard use.time >= start, tracks[use.segment.track] != nil || tracks.count < Self.trackCapacity else { return }
-        var track = tracks[use.segment.track] ?? Track()
-        track.record(use, terms: terms)
-        tracks[use.segment.track] = track
+        guard use.time >= start else { return }
+        if tracks[use.segment.track] == nil, tracks.count >= Self.trackCapacity {
+            // Invented tracks push each other out, and not those that say something.
+            let least = tracks.min {
+                ($0.value.returns, $0.value.uses, $0.key) < ($1.value.returns, $1.value.uses, $1.key)
+            }
+            if let least { tracks[least.key] = nil }
+        }
+        tracks[use.segment.track, default: Track()].record(use, since: start, terms: terms)
+        guard let track = tracks[use.segment.track] else { return }
         returns = max(returns, track.returns)
         grants = max(grants, track.grants.count)
         if track.isProof { isProof = true }
@@ -94,35 +116,62 @@ package struct ForkEvidence: Sendable {
     /// The uses of one track.
     private struct Track: Sendable {
         var grants: [Grant] = []
+        var uses = 0
         var returns = 0
         var isProof = false
-        private var last: UInt64?
+        private var last: UInt32?
+        /// The time of the last grant that was new, such as by a renewal. Those right after the challenge are not.
+        private var newest: Timestamp?
+        /// The returns that did not count since a grant was new.
+        private var ignored = 0
         /// The returns without a gap: their number, and the times of the first and the last one.
         private var run: (count: Int, start: Timestamp, end: Timestamp)?
 
         struct Grant: Sendable {
-            let id: UInt64
+            let id: UInt32
             var uses = 1
+            var returns = 0
             let first: Timestamp
             var last: Timestamp
         }
 
         private static let capacity = 32
-        /// The grants, the uses of each, and the returns that prove more than two holders, and the shortest time of each grant.
-        private static let (manyGrants, manyUses, manyReturns, shortest): (Int, Int, Int, Int64) = (3, 3, 6, 5000)
+        /// The grants, the uses and returns of each, and the returns that prove more than two holders; the shortest time of each
+        /// grant, in milliseconds.
+        private static let (manyGrants, manyUses, ownReturns, manyReturns, shortest): (Int, Int, Int, Int, Int64) =
+            (3, 3, 2, 6, 5000)
+        /// The returns that may not count, in all: who always comes with new grants must not prevent a proof.
+        private static let maximumIgnored = 8
 
-        mutating func record(_ use: GrantUse, terms: Terms) {
+        mutating func record(_ use: GrantUse, since start: Timestamp, terms: Terms) {
             defer { last = use.grant }
-            guard let index = grants.firstIndex(where: { $0.id == use.grant }) else {
-                if grants.count < Self.capacity {
-                    grants.append(Grant(id: use.grant, first: use.time, last: use.time))
-                }
-                return
-            }
+            uses += 1
+            guard let index = grants.firstIndex(where: { $0.id == use.grant }) else { return add(use, since: start) }
             grants[index].uses += 1
             grants[index].last = use.time
-            if use.grant != last { addReturn(at: use.time) }
+            guard use.grant != last, isCounted(at: use.time) else { return }
+            grants[index].returns += 1
+            addReturn(at: use.time)
             isProof = isProof || hasLongRun(terms.handover) || hasManyHolders
+        }
+
+        /// Adds a grant that was not used before. Without room, the one with the fewest uses leaves.
+        private mutating func add(_ use: GrantUse, since start: Timestamp) {
+            if start.advanced(byMilliseconds: ForkEvidence.earliestRenewal) <= use.time { newest = use.time }
+            if grants.count >= Self.capacity {
+                let least = grants.indices.min { grants[$0].uses < grants[$1].uses } ?? 0
+                grants.remove(at: least)
+            }
+            grants.append(Grant(id: use.grant, first: use.time, last: use.time))
+        }
+
+        /// False for a return while answers with a new grant may cross, such as at a renewal.
+        private mutating func isCounted(at time: Timestamp) -> Bool {
+            guard let newest, time < newest.advanced(byMilliseconds: ForkEvidence.settling),
+                ignored < Self.maximumIgnored
+            else { return true }
+            ignored += 1
+            return false
         }
 
         private mutating func addReturn(at time: Timestamp) {
@@ -141,7 +190,8 @@ package struct ForkEvidence: Sendable {
 
         private var hasManyHolders: Bool {
             let holders = grants.filter {
-                $0.uses >= Self.manyUses && $0.first.advanced(byMilliseconds: Self.shortest) <= $0.last
+                $0.uses >= Self.manyUses && $0.returns >= Self.ownReturns
+                    && $0.first.advanced(byMilliseconds: Self.shortest) <= $0.last
             }
             return holders.count >= Self.manyGrants && returns >= Self.manyReturns
         }

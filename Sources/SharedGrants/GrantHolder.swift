@@ -4,12 +4,12 @@
 package import EdgeTokens
 package import Platform
 
-/// The facts about a grant by which its holders are told apart.
+/// The facts about a grant by which its holders are distinguished.
 package struct GrantHolder: Sendable {
     /// A hash of the playback and the chain of its renewals: separate starts of a playback are separate ones here.
     package let playback: UInt64
-    /// The grant: 8 bytes of its identity, which is random.
-    package let grant: UInt64
+    /// The grant: a hash of its identity, which is random.
+    package let grant: UInt32
     /// The time of issue, in whole seconds.
     package let issued: Timestamp
     /// The playback.
@@ -34,7 +34,8 @@ package struct GrantHolder: Sendable {
     ) {
         let playback = session.low ^ UInt64(chain) &* 0x9E37_79B9_7F4A_7C15
         self.playback = playback == 0 ? 1 : playback
-        grant = identifier.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+        let hash = identifier.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+        grant = UInt32(truncatingIfNeeded: hash ^ hash >> 32)
         self.issued = issued
         self.session = session
         self.sessionEnd = sessionEnd

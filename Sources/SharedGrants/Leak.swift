@@ -66,7 +66,7 @@ public struct Leak: Hashable, Sendable {
     }
 }
 
-/// An observer of shared grants. Called on tasks of ``LeakWatch/run(store:revoke:)``, so it must not wait for long.
+/// An observer of shared grants. Called on tasks of ``LeakWatch/run(store:clock:sleep:revoke:)``, so it must not wait for long.
 public protocol LeakObserver: Sendable {
     /// Called when a playback is suspected.
     func observeSuspected(_ leak: Leak)

@@ -53,7 +53,8 @@ package struct LeakChallenge: Hashable, Sendable {
 /// The reports of one observer, as they are sent: binary, numbers with the highest byte first.
 ///
 /// A version, the number of the observer and a time come first. Each report has a byte for its kind, and its time as a
-/// difference from that of the batch, in milliseconds.
+/// difference from that of the batch in milliseconds: seven bits in each byte, the lowest first, with the highest bit in all but
+/// the last.
 package struct LeakReportBatch: Hashable, Sendable {
     /// The number of the observer, which is random.
     package let observer: UInt64
@@ -73,7 +74,7 @@ package struct LeakReportBatch: Hashable, Sendable {
 
     // MARK: Writing
 
-    /// The bytes of the batch. Reports for which there is no room are left out; so are challenges of profiles with long names.
+    /// The bytes of the batch. Reports for which there is no room are left out, and the names of profiles are cut at 64 bytes.
     package var encoded: [UInt8] {
         let base = reports.map(\.time).min() ?? Timestamp(millisecondsSince1970: 0)
         var bytes: [UInt8] = [Self.version]
@@ -95,7 +96,7 @@ package struct LeakReportBatch: Hashable, Sendable {
         var bytes: [UInt8] = []
         func begin(_ kind: Kind) {
             bytes.append(kind.rawValue)
-            bytes.append(UInt64(offset), size: 4)
+            bytes.append(offset: offset)
         }
         switch report {
         case .seen(let playback, _):
@@ -104,7 +105,7 @@ package struct LeakReportBatch: Hashable, Sendable {
         case .used(let playback, let use):
             begin(.used)
             bytes.append(playback, size: 8)
-            bytes.append(use.grant, size: 8)
+            bytes.append(UInt64(use.grant), size: 4)
             bytes.append(UInt64(use.segment.index), size: 4)
             bytes.append(UInt64(use.segment.track), size: 2)
         case .proven(let session, let evidence, _):
@@ -112,8 +113,7 @@ package struct LeakReportBatch: Hashable, Sendable {
             bytes += session.bytes
             bytes.append(evidence.code)
         case .challenged(let challenge):
-            let profile = Array(challenge.profile.utf8)
-            guard profile.count <= maximumProfile else { return [] }
+            let profile = Array(challenge.profile.utf8.prefix(maximumProfile))
             begin(.challenged)
             bytes.append(challenge.playback, size: 8)
             bytes += challenge.session.bytes
@@ -152,8 +152,18 @@ package struct LeakReportBatch: Hashable, Sendable {
 
         mutating func number(_ size: Int) -> UInt64? { bytes(size)?.reduce(0) { $0 << 8 | UInt64($1) } }
 
+        mutating func offset() -> UInt32? {
+            var offset: UInt64 = 0
+            for shift in stride(from: 0 as UInt64, to: 35, by: 7) {
+                guard let byte = rest.popFirst() else { return nil }
+                offset |= UInt64(byte & 0x7F) << shift
+                if byte & 0x80 == 0 { return UInt32(exactly: offset) }
+            }
+            return nil
+        }
+
         mutating func report(base: Int64) -> LeakReport? {
-            guard let kind = number(1).flatMap({ Kind(rawValue: UInt8($0)) }), let offset = number(4) else {
+            guard let kind = number(1).flatMap({ Kind(rawValue: UInt8($0)) }), let offset = offset() else {
                 return nil
             }
             let time = Timestamp(millisecondsSince1970: base).advanced(byMilliseconds: Int64(offset))
@@ -170,17 +180,17 @@ package struct LeakReportBatch: Hashable, Sendable {
         }
 
         private mutating func use(at time: Timestamp) -> LeakReport? {
-            guard let playback = number(8), let grant = number(8), let index = number(4), let track = number(2) else {
+            guard let playback = number(8), let grant = number(4), let index = number(4), let track = number(2) else {
                 return nil
             }
             let segment = Segment(index: UInt32(index), track: UInt16(track))
-            return .used(playback: playback, GrantUse(segment, by: grant, at: time))
+            return .used(playback: playback, GrantUse(segment, by: UInt32(grant), at: time))
         }
 
         private mutating func challenge(at time: Timestamp) -> LeakReport? {
             guard let playback = number(8), let session = bytes(16).flatMap({ SessionID(bytes: $0) }),
                 let end = number(8), let count = number(1), count <= maximumProfile,
-                let profile = bytes(Int(count)).flatMap({ String(validating: $0, as: UTF8.self) })
+                let profile = bytes(Int(count)).map({ String(decoding: $0, as: UTF8.self) })
             else { return nil }
             return .challenged(
                 LeakChallenge(
@@ -221,6 +231,16 @@ extension Leak.Evidence {
 }
 
 extension [UInt8] {
+    /// Appends a difference of times.
+    fileprivate mutating func append(offset: UInt32) {
+        var rest = offset
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(rest))
+    }
+
     /// Appends the lowest bytes of a number, the highest one first.
     fileprivate mutating func append(_ number: UInt64, size: Int) {
         for byte in (0..<size).reversed() { append(UInt8(truncatingIfNeeded: number >> UInt64(8 * byte))) }

@@ -13,28 +13,29 @@ internal import Synchronization
 /// renewal gave it. Two holders of one grant get a successor each, and renew both: the same generation has two parents then.
 /// One such generation is a suspicion; two in a row are a proof.
 ///
-/// Turns: two players with one grant take turns to fetch segments, which is a suspicion. The playback is challenged: each
+/// Turns: two players with one grant fetch segments by turns, which is a suspicion. The playback is challenged: each
 /// answer hands over a grant of its own. A jar goes forward again, and two jars go forth and back, which is the proof.
 ///
 /// A request is decided, and a renewal handed over, whatever happens here: if the store is away, or the queue is full, a
 /// shared grant is found later.
 public final class LeakWatch: Sendable {
-    private let work: AsyncStream<Work>
-    private let queue: AsyncStream<Work>.Continuation
+    private let renewals: AsyncStream<Note>
+    private let renewalQueue: AsyncStream<Note>.Continuation
+    // Separate: renewals wait for the store, and an event must not be lost for them.
+    private let events: AsyncStream<LeakCases.Event>
+    private let eventQueue: AsyncStream<LeakCases.Event>.Continuation
     private let cases = Mutex(LeakCases())
     /// The number of watched playbacks: without any, a request needs no lock. -1 if grants are not watched.
     private let watched = Atomic<Int>(-1)
     private let isShared = Atomic<Bool>(false)
-    /// The number by which this observer is told apart from others.
+    /// The number by which others know this observer.
     private let number = UInt64.random(in: .min ... .max)
     private let table: PlaybackTable
     private let recent = Mutex(RecentRenewals())
+    private let renditions = Mutex<[RenditionPattern]>([])
+    /// True if there are any.
+    private let hasRenditions = Atomic<Bool>(false)
     private let observer: any LeakObserver
-
-    private enum Work: Sendable {
-        case renewal(Note)
-        case event(LeakCases.Event)
-    }
 
     private struct Note: Sendable {
         let renewal: GrantRenewal
@@ -54,8 +55,8 @@ public final class LeakWatch: Sendable {
     /// Revokes a playback until the end of its session. Returns false if that is not possible now.
     public typealias Revoke = @Sendable (SessionID, Timestamp) async -> Bool
 
-    /// The maximum number of renewals and events that wait.
-    private static let queueCapacity = 4096
+    /// The maximum numbers of renewals and events that wait.
+    private static let (renewalCapacity, eventCapacity) = (4096, 16_384)
     /// The maximum number of calls of the store at a time.
     private static let concurrency = 32
     /// The number of turns after which a playback is suspected.
@@ -67,7 +68,8 @@ public final class LeakWatch: Sendable {
     ///   - capacity: The maximum number of playbacks whose segments are counted, in 136 bytes each.
     ///   - observer: Called with each change.
     public init(capacity: Int = 131_072, observer: any LeakObserver) {
-        (work, queue) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.queueCapacity))
+        (renewals, renewalQueue) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.renewalCapacity))
+        (events, eventQueue) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.eventCapacity))
         self.observer = observer
         table = PlaybackTable(capacity: capacity)
     }
@@ -81,37 +83,65 @@ public final class LeakWatch: Sendable {
         update { $0.set(action, handover: handover) }
     }
 
-    // MARK: Requests
-
-    /// True if the holder of a grant is to get a new one now, so that it can be told apart from others.
-    package func demandsFreshGrant(from holder: GrantHolder, at now: Timestamp) -> Bool {
-        watched.load(ordering: .relaxed) > 0 && cases.withLock { $0.demandsFreshGrant(from: holder, at: now) }
+    /// Sets the parts of paths that name a rendition.
+    package func set(renditions: [RenditionPattern]) {
+        self.renditions.withLock { $0 = renditions }
+        hasRenditions.store(!renditions.isEmpty, ordering: .relaxed)
     }
+
+    /// True if requests are counted.
+    package var isActive: Bool { watched.load(ordering: .relaxed) >= 0 }
+
+    // MARK: Requests
 
     /// Counts a request that a grant opened. Does not wait.
     ///
-    /// - Parameter path: The path without tokens.
-    package func count(_ path: Substring, by holder: GrantHolder, at now: Timestamp) {
-        let present = watched.load(ordering: .relaxed)
-        guard present >= 0, let segment = Segment(path: path) else { return }
-        let count = table.count(segment, of: holder.playback, at: now, suspicion: Self.suspicion)
-        if present > 0 {
-            update { $0.record(GrantUse(segment, by: holder.grant, at: now), of: holder.playback, at: now) }
+    /// - Parameters:
+    ///   - path: The path without tokens, percent-encoded in normal form.
+    ///   - isPartial: True if the request is for a range of bytes.
+    /// - Returns: True if the holder is to get a new grant now, so that its holder can be distinguished from others.
+    package func count(_ path: Substring, isPartial: Bool, by holder: GrantHolder, at now: Timestamp) -> Bool {
+        guard isActive, let segment = segment(at: path) else { return false }
+        let count = table.count(segment, isPartial: isPartial, of: holder.playback, at: now, suspicion: Self.suspicion)
+        var isDemanded = false
+        if count.contains(.watched) || (count.contains(.new) && watched.load(ordering: .relaxed) > 0) {
+            update { cases in
+                let use = GrantUse(segment, by: holder.grant, at: now)
+                let events = cases.noteReturn(holder, at: now) + cases.record(use, of: holder.playback, at: now)
+                isDemanded = cases.demandsFreshGrant(from: holder, at: now)
+                // The record may have left for another, or the watch has ended.
+                table.setWatched(cases.isWatched(holder.playback), holder.playback)
+                return events
+            }
         }
-        if count.contains(.seen), isShared.load(ordering: .relaxed) { update { $0.noteSeen(holder, at: now) } }
-        if count.contains(.suspected) { update { $0.suspect(holder, at: now) } }
+        if !count.isDisjoint(with: [.seen, .new]), isShared.load(ordering: .relaxed) {
+            update { $0.noteSeen(holder, isFirst: count.contains(.new), at: now) }
+        }
+        if count.contains(.suspected) { update { $0.suspect(holder, because: .turns, at: now) } }
+        return isDemanded
+    }
+
+    private func segment(at path: Substring) -> Segment? {
+        guard hasRenditions.load(ordering: .relaxed) else { return Segment(path: path) }
+        return Segment(path: path, renditions: renditions.withLock { $0 })
     }
 
     private func update(_ change: (inout LeakCases) -> [LeakCases.Event]) {
-        let events = cases.withLock { cases in
+        let (events, changes) = cases.withLock { cases in
             let events = change(&cases)
             watched.store(cases.action == nil ? -1 : cases.watchCount, ordering: .relaxed)
-            return events
+            return (events, cases.removeChanges())
         }
-        for event in events { enqueue(.event(event)) }
+        for (playback, isWatched) in changes { table.setWatched(isWatched, playback) }
+        for event in events { enqueue(event) }
     }
 
-    private func enqueue(_ item: Work) { if case .dropped = queue.yield(item) { observer.countDropped() } }
+    private func enqueue(_ event: LeakCases.Event) {
+        guard case .dropped = eventQueue.yield(event) else { return }
+        observer.countDropped()
+        // It is due again at the next sweep.
+        if case .due(let leak) = event { cases.withLock { $0.setRevoked(leak.session, false) } }
+    }
 
     // MARK: Renewals
 
@@ -122,7 +152,8 @@ public final class LeakWatch: Sendable {
     ///   - sessionEnd: The end of the playback.
     package func note(_ renewal: GrantRenewal, of profile: String, until sessionEnd: Timestamp, at now: Timestamp) {
         guard recent.withLock({ $0.insert(renewal, at: now) }) else { return }
-        enqueue(.renewal(Note(renewal: renewal, profile: profile, sessionEnd: sessionEnd, time: now)))
+        let note = Note(renewal: renewal, profile: profile, sessionEnd: sessionEnd, time: now)
+        if case .dropped = renewalQueue.yield(note) { observer.countDropped() }
     }
 
     /// Passes the renewals on to the store and the events to the observer, and exchanges reports with other gates that share
@@ -141,35 +172,30 @@ public final class LeakWatch: Sendable {
     ) async {
         if store.isShared { share() }
         await withTaskGroup(of: Void.self) { group in
-            if store.isShared { group.addTask { await self.exchangeReports(in: store, clock: clock, sleep: sleep) } }
-            group.addTask { await self.processAll(in: store, revoke: revoke) }
+            group.addTask { await self.sweepAndExchange(in: store, clock: clock, sleep: sleep) }
+            group.addTask { await self.recordRenewals(in: store) }
+            for await event in events { await report(event, in: store, revoke: revoke) }
         }
     }
 
-    private func processAll(in store: any ReplayStore, revoke: @escaping Revoke) async {
+    private func recordRenewals(in store: any ReplayStore) async {
         await withTaskGroup(of: Void.self) { group in
             var count = 0
-            for await item in work {
+            for await note in renewals {
                 if count >= Self.concurrency {
                     await group.next()
                     count -= 1
                 }
-                group.addTask { await self.process(item, in: store, revoke: revoke) }
+                group.addTask { await self.record(note, in: store) }
                 count += 1
             }
         }
     }
 
-    private func process(_ item: Work, in store: any ReplayStore, revoke: Revoke) async {
-        switch item {
-        case .event(let event): await report(event, in: store, revoke: revoke)
-        case .renewal(let note):
-            guard let outcome = try? await store.note(note.renewal, at: note.time) else {
-                return observer.countDropped()
-            }
-            update {
-                $0.record(outcome, of: note.renewal, profile: note.profile, until: note.sessionEnd, at: note.time)
-            }
+    private func record(_ note: Note, in store: any ReplayStore) async {
+        guard let outcome = try? await store.note(note.renewal, at: note.time) else { return observer.countDropped() }
+        update {
+            $0.record(outcome, of: note.renewal, profile: note.profile, until: note.sessionEnd, at: note.time)
         }
     }
 
@@ -204,7 +230,7 @@ public final class LeakWatch: Sendable {
         cases.withLock { $0.isShared = true }
     }
 
-    private func exchangeReports(
+    private func sweepAndExchange(
         in store: any ReplayStore,
         clock: @Sendable () -> Timestamp,
         sleep: @Sendable (Duration) async -> Void
@@ -212,28 +238,40 @@ public final class LeakWatch: Sendable {
         var position: String?
         while !Task.isCancelled {
             await sleep(Self.exchangePause)
-            let now = clock()
-            let reports = takeReports(at: now)
+            update { $0.sweep(at: clock()) }
+            if store.isShared { position = await exchange(in: store, after: position, clock: clock) }
+            for _ in 0..<cases.withLock({ $0.removeDropped() }) { observer.countDropped() }
+        }
+    }
+
+    /// Sends the reports that wait, and applies those of other gates. Returns the new position.
+    private func exchange(
+        in store: any ReplayStore,
+        after position: String?,
+        clock: @Sendable () -> Timestamp
+    ) async -> String? {
+        var position = position
+        // A gate that was away has much to read.
+        for _ in 0..<Self.maximumRounds {
+            let reports = cases.withLock { $0.removeReports(atMost: Self.reportsPerBatch) }
             let batch = reports.isEmpty ? [] : LeakReportBatch(observer: number, reports: reports).encoded
             guard let answer = try? await store.exchange(batch, after: position) else {
                 // The store is away: the reports wait for the next exchange.
                 cases.withLock { $0.putBack(reports) }
-                continue
+                return position
             }
             position = answer.position
-            for batch in answer.batches { receive(batch, at: now) }
+            // The answer may have come late, and reports of others must not seem to be of the future.
+            for batch in answer.batches { receive(batch, at: clock()) }
+            if answer.batches.count <= 1, reports.count < Self.reportsPerBatch { break }
         }
+        return position
     }
 
-    /// Takes the reports that wait for other gates.
-    private func takeReports(at now: Timestamp) -> [LeakReport] {
+    /// Removes the reports that wait for other gates, and returns them as they are sent; empty for none.
+    package func removeBatch(at now: Timestamp) -> [UInt8] {
         update { $0.sweep(at: now) }
-        return cases.withLock { $0.takeReports() }
-    }
-
-    /// Takes the reports that wait for other gates, as they are sent; empty for none.
-    package func takeBatch(at now: Timestamp) -> [UInt8] {
-        let reports = takeReports(at: now)
+        let reports = cases.withLock { $0.removeReports(atMost: Self.reportsPerBatch) }
         return reports.isEmpty ? [] : LeakReportBatch(observer: number, reports: reports).encoded
     }
 
@@ -241,15 +279,22 @@ public final class LeakWatch: Sendable {
     package func receive(_ bytes: [UInt8], at now: Timestamp) {
         guard let batch = LeakReportBatch(bytes) else { return observer.countDropped() }
         if batch.observer == number { return }
-        update { cases in batch.reports.flatMap { cases.apply($0, at: now) } }
+        // In parts, so that requests do not wait for all of them.
+        for start in stride(from: 0, to: batch.reports.count, by: Self.reportsPerLock) {
+            let part = batch.reports[start..<min(start + Self.reportsPerLock, batch.reports.count)]
+            update { cases in part.flatMap { cases.apply($0, at: now) } }
+        }
     }
 
+    /// The maximum numbers of reports in a batch, of those that are applied at a time, and of batches that are sent in a row. A
+    /// batch of the longest reports has less than its maximum size.
+    private static let (reportsPerBatch, reportsPerLock, maximumRounds) = (600, 64, 8)
     private static let exchangePause = Duration.seconds(1)
 
     // MARK: Queries
 
-    /// The suspected and the proven playbacks that this gate knows, the newest first.
-    public func leaks(at now: Timestamp) -> [Leak] { cases.withLock { $0.leaks(at: now) } }
+    /// The suspected and the proven playbacks that this gate knows, the newest first, at most 1,000.
+    public func leaks(at now: Timestamp) -> [Leak] { LeakCases.list(cases.withLock { $0.all }, at: now) }
 
     /// The case of a playback; `nil` if this gate knows none.
     public func leak(_ session: SessionID) -> Leak? { cases.withLock { $0.leak(session) } }

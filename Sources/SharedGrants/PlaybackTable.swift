@@ -30,8 +30,8 @@ package struct Segment: Hashable, Sendable {
 
 /// The turns of players that fetch segments with one grant, in a bounded table that threads share.
 ///
-/// Two players with one grant take turns: each fetches segments that the other has fetched, or goes forward at another
-/// position. The table counts these turns in 128 bytes for each playback. It proves nothing: two tabs take turns too.
+/// Two players with one grant alternate: each fetches segments that the other has fetched, or goes forward at another
+/// position. The table counts these turns in 128 bytes for each playback. It proves nothing: two tabs alternate too.
 @safe
 package final class PlaybackTable: Sendable {
     private nonisolated(unsafe) let memory: UnsafeMutableRawPointer
@@ -43,8 +43,12 @@ package final class PlaybackTable: Sendable {
         package init(rawValue: Int32) { self.rawValue = rawValue }
         /// The playback has reached the level of suspicion.
         package static let suspected = Count(rawValue: Int32(PLAYGATE_PLAYBACK_SUSPECTED))
-        /// The playback was not seen for a minute, or never.
+        /// The playback was first seen, or last reported as seen, half a minute ago.
         package static let seen = Count(rawValue: Int32(PLAYGATE_PLAYBACK_SEEN))
+        /// The playback had no record.
+        package static let new = Count(rawValue: Int32(PLAYGATE_PLAYBACK_NEW))
+        /// The playback is watched.
+        package static let watched = Count(rawValue: Int32(PLAYGATE_PLAYBACK_WATCHED))
     }
 
     /// Creates an empty table.
@@ -73,13 +77,24 @@ package final class PlaybackTable: Sendable {
     /// Counts a segment that was fetched with a grant of a playback.
     ///
     /// - Parameters:
+    ///   - isPartial: True if the request is for a range of bytes.
     ///   - playback: A hash of the playback.
     ///   - suspicion: The number of turns from which on a playback is suspected, from 1 to 63.
-    package func count(_ segment: Segment, of playback: UInt64, at now: Timestamp, suspicion: Int) -> Count {
+    package func count(
+        _ segment: Segment,
+        isPartial: Bool = false,
+        of playback: UInt64,
+        at now: Timestamp,
+        suspicion: Int
+    ) -> Count {
         let found = playgate_segment(index: segment.index, track: segment.track)
-        let level = UInt8(clamping: 4 * suspicion)
-        return Count(
-            rawValue: unsafe playgate_playbacks_count(table, playback, found, now.millisecondsSince1970, level)
-        )
+        let (level, time) = (UInt8(clamping: 4 * suspicion), now.millisecondsSince1970)
+        let flags = isPartial ? UInt32(PLAYGATE_SEGMENT_PART) : 0
+        return Count(rawValue: unsafe playgate_playbacks_count(table, playback, found, flags, time, level))
+    }
+
+    /// Marks a playback that has a record as watched, or as not watched any more.
+    package func setWatched(_ isWatched: Bool, _ playback: UInt64) {
+        unsafe playgate_playbacks_watch(table, playback, isWatched ? 1 : 0)
     }
 }

@@ -55,27 +55,49 @@ import Testing
         return events
     }
 
+    /// Suspects a playback by the renewals of two grants.
+    private static func suspectByRenewals(_ cases: inout LeakCases, session: UInt64) -> [LeakCases.Event] {
+        let renewal = GrantRenewal(
+            session: SessionID(high: session, low: session),
+            chain: 1,
+            generation: 1,
+            parent: 1,
+            expires: time(1000)
+        )
+        return cases.record(
+            .sibling(generations: 1),
+            of: renewal,
+            profile: "live",
+            until: time(100_000),
+            at: time(100)
+        )
+    }
+
     @Test func `go from a suspicion over a challenge to a proof, and to a revocation`() throws {
         var cases = Self.cases()
-        #expect(Self.names(cases.suspect(Self.holder(), at: Self.time(10))) == ["suspected", "challenged"])
+        #expect(
+            Self.names(cases.suspect(Self.holder(), because: .turns, at: Self.time(10))) == ["suspected", "challenged"]
+        )
         let events = Self.turns(&cases, from: 16, to: 100)
         #expect(events.map(\.1) == ["proven", "due"] && events.allSatisfy { 60...75 ~= $0.0 })
         cases.setRevoked(Self.holder().session, true)
-        let leak = try #require(cases.leaks(at: Self.time(100)).first)
+        let leak = try #require(LeakCases.list(cases.all, at: Self.time(100)).first)
         #expect(leak.isRevoked && leak.evidence == .forks && leak.grants == 2 && leak.returns >= 3)
         #expect(Set(leak.uses.map(\.grant)) == [0, 1] && leak.uses.count > 10)
     }
 
     @Test func `are listed in review, and revoked once that is the consequence`() {
         var cases = Self.cases(.review)
-        _ = cases.suspect(Self.holder(), at: Self.time(10))
+        _ = cases.suspect(Self.holder(), because: .turns, at: Self.time(10))
         #expect(Self.turns(&cases, from: 16, to: 100).map(\.1) == ["proven"])
         // A proven playback is not challenged again.
-        #expect(cases.suspect(Self.holder(), at: Self.time(110)).isEmpty && cases.watchCount == 0)
+        #expect(cases.suspect(Self.holder(), because: .turns, at: Self.time(110)).isEmpty && cases.watchCount == 0)
         #expect(Self.names(cases.set(.revoke, handover: .seconds(45))) == ["due"])
         #expect(Self.names(cases.set(.revoke, handover: .seconds(45))).isEmpty)
+        // What could not be revoked is due again at the next sweep.
         cases.setRevoked(Self.holder().session, false)
-        #expect(Self.names(cases.set(.revoke, handover: .seconds(45))) == ["due"])
+        #expect(Self.names(cases.sweep(at: Self.time(120))) == ["due"])
+        #expect(cases.sweep(at: Self.time(121)).isEmpty)
     }
 
     @Test(arguments: [(9.0, true), (10.0, false), (12.0, false)])
@@ -83,38 +105,52 @@ import Testing
         var cases = Self.cases()
         let holder = Self.holder(issued: issued)
         #expect(!cases.demandsFreshGrant(from: holder, at: Self.time(11)))
-        _ = cases.suspect(holder, at: Self.time(10.7))
+        _ = cases.suspect(holder, because: .turns, at: Self.time(10.7))
         #expect(cases.demandsFreshGrant(from: holder, at: Self.time(11)) == isDemanded)
         #expect(!cases.demandsFreshGrant(from: Self.holder(2), at: Self.time(11)))
         #expect(!cases.demandsFreshGrant(from: holder, at: Self.time(191)))
     }
 
-    /// Without a proof a watch ends after three minutes, and the next one begins after a pause, which doubles.
-    @Test func `end without a proof, and begin again after a pause`() {
+    /// Without a proof a watch ends after three minutes, and the next one begins after a pause.
+    @Test(
+        arguments: [
+            (.turns, [120, 120, 120]), (.sightings, [60, 120, 240, 480, 960, 1800, 1800]),
+        ] as [(LeakCases.Cause, [Double])]
+    )
+    func `end without a proof, and begin again after a pause`(cause: LeakCases.Cause, pauses: [Double]) {
         var (cases, now) = (Self.cases(), 0.0)
-        for pause in [60.0, 120, 240, 480, 960, 1800, 1800] {
-            #expect(Self.names(cases.suspect(Self.holder(), at: Self.time(now))) == ["suspected", "challenged"])
-            #expect(cases.suspect(Self.holder(), at: Self.time(now + 100)).isEmpty)
+        for pause in pauses {
+            #expect(
+                Self.names(cases.suspect(Self.holder(), because: cause, at: Self.time(now))) == [
+                    "suspected", "challenged",
+                ]
+            )
+            #expect(cases.suspect(Self.holder(), because: cause, at: Self.time(now + 100)).isEmpty)
             #expect(Self.names(cases.sweep(at: Self.time(now + 179))).isEmpty)
             #expect(Self.names(cases.sweep(at: Self.time(now + 181))) == ["unproven"])
-            #expect(cases.leaks(at: Self.time(now + 181)).isEmpty)
-            #expect(cases.suspect(Self.holder(), at: Self.time(now + 181 + pause - 1)).isEmpty)
+            #expect(cases.all.isEmpty)
+            #expect(cases.suspect(Self.holder(), because: cause, at: Self.time(now + 181 + pause - 1)).isEmpty)
             now += 181 + pause
         }
     }
 
     @Test func `look at nothing without an action`() {
         var cases = Self.cases(nil)
-        #expect(cases.suspect(Self.holder(), at: Self.time(10)).isEmpty)
+        #expect(cases.suspect(Self.holder(), because: .turns, at: Self.time(10)).isEmpty)
         #expect(!cases.demandsFreshGrant(from: Self.holder(), at: Self.time(11)))
     }
 
     @Test func `are bounded, and proven ones stay the longest`() {
         var cases = Self.cases(.review)
-        _ = cases.suspect(Self.holder(1), at: Self.time(1))
+        _ = cases.suspect(Self.holder(1), because: .turns, at: Self.time(1))
         _ = Self.turns(&cases, playback: 1, from: 7, to: 90)
-        for number in 2...10_000 { _ = cases.suspect(Self.holder(UInt64(number)), at: Self.time(100)) }
-        #expect(cases.leaks(at: Self.time(100)).count == 1000 && cases.watchCount == 4096)
+        for number in 2...10_000 { _ = cases.suspect(Self.holder(UInt64(number)), because: .turns, at: Self.time(100)) }
+        #expect(cases.watchCount == 2048 && cases.all.count == 2049)
+        // Each watch has its case, and goes on to its end.
+        #expect((2...2049).allSatisfy { cases.leak(Self.holder($0).session) != nil })
+        for number in 20_000...40_000 { _ = Self.suspectByRenewals(&cases, session: UInt64(number)) }
+        #expect(cases.all.count == 4096 && (2...2049).allSatisfy { cases.leak(Self.holder($0).session) != nil })
+        #expect(LeakCases.list(cases.all, at: Self.time(100)).count == 1000)
         #expect(cases.leak(Self.holder(1).session)?.proven != nil)
     }
 
@@ -122,10 +158,10 @@ import Testing
     @Test func `list a bounded number of requests`() throws {
         var cases = Self.cases()
         let holder = Self.holder()
-        _ = cases.suspect(holder, at: Self.time(0))
+        _ = cases.suspect(holder, because: .turns, at: Self.time(0))
         for number in 0..<2000 {
             let time = Self.time(Double(number) * 0.05)
-            let use = GrantUse(Segment(index: UInt32(number), track: 1), by: UInt64(number), at: time)
+            let use = GrantUse(Segment(index: UInt32(number), track: 1), by: UInt32(number), at: time)
             _ = cases.record(use, of: holder.playback, at: time)
         }
         let uses = try #require(cases.leak(holder.session)).uses
@@ -145,7 +181,7 @@ import Testing
         #expect(record(.forward, at: 1).isEmpty)
         #expect(record(.sibling(generations: 1), at: 2) == ["suspected"])
         // A challenge goes on beside it.
-        #expect(Self.names(cases.suspect(Self.holder(), at: Self.time(3))) == ["challenged"])
+        #expect(Self.names(cases.suspect(Self.holder(), because: .turns, at: Self.time(3))) == ["challenged"])
         #expect(record(.sibling(generations: 2), at: 4) == ["proven", "due"])
         #expect(cases.leak(Self.holder().session)?.evidence == .renewals)
         #expect(record(.sibling(generations: 3), at: 5).isEmpty)

@@ -64,10 +64,59 @@ import Testing
         #expect(requests.count { table.count($0, suspicion: 5).contains(.suspected) } == 7)
     }
 
-    @Test func `reports a playback at first, and once a minute`() {
+    @Test func `reports a playback at first, and each half minute`() {
         let table = PlaybackTable(capacity: 64)
-        let seen = Self.steady(1...45).filter { table.count($0, suspicion: 5).contains(.seen) }
-        #expect(seen.map(\.seconds) == [0, 60, 120])
+        let counts = Self.steady(1...24).map { (second: $0.seconds, count: table.count($0, suspicion: 5)) }
+        #expect(counts.filter { $0.count.contains(.new) }.map(\.second) == [0])
+        #expect(counts.filter { $0.count.contains(.seen) }.map(\.second) == [32, 64])
+    }
+
+    @Test func `knows which playbacks are watched`() {
+        let table = PlaybackTable(capacity: 64)
+        table.setWatched(true, 42)
+        #expect(!table.count((0, 1), suspicion: 5).contains(.watched))
+        table.setWatched(true, 42)
+        #expect(table.count((4, 2), suspicion: 5).contains(.watched))
+        table.setWatched(false, 42)
+        #expect(!table.count((8, 3), suspicion: 5).contains(.watched))
+    }
+
+    /// A player may fetch a segment in several parts. Two players at other positions are still two.
+    @Test(arguments: [([0, 0, 0, 0], false), ([0, 1000], true)] as [([UInt32], Bool)])
+    func `counts no turns of parts`(offsets: [UInt32], isSuspected: Bool) {
+        let table = PlaybackTable(capacity: 64)
+        let found = (1...40 as ClosedRange<UInt32>).contains { index in
+            offsets.contains { offset in
+                let time = Timestamp(millisecondsSince1970: Int64(index) * 4000)
+                let segment = Segment(index: index + offset, track: 7)
+                return table.count(segment, isPartial: true, of: 42, at: time, suspicion: 5).contains(.suspected)
+            }
+        }
+        #expect(found == isSuspected)
+    }
+
+    /// Invented names push each other out, and not the track on which players alternate.
+    @Test func `counts turns beside invented tracks`() {
+        let table = PlaybackTable(capacity: 64)
+        let found = (1...40 as ClosedRange<UInt32>).contains { index in
+            let time = Timestamp(millisecondsSince1970: Int64(index) * 4000)
+            for track: UInt16 in 100...107 {
+                _ = table.count(Segment(index: index, track: track), of: 42, at: time, suspicion: 5)
+            }
+            let counts = (0..<2).map { _ in table.count(Segment(index: index, track: 7), of: 42, at: time, suspicion: 5)
+            }
+            return counts.contains { $0.contains(.suspected) }
+        }
+        #expect(found)
+    }
+
+    /// A clock that was set back makes nothing old.
+    @Test func `survives a clock that is set back`() {
+        let table = PlaybackTable(capacity: 64)
+        for seconds in [1000.0, 1004, 500, 504, 508, 1008] {
+            let count = table.count((seconds, UInt32(seconds / 4)), suspicion: 5)
+            #expect(count.contains(.new) == (seconds == 1000) && !count.contains(.seen), "\(seconds)")
+        }
     }
 
     @Test func `forgets the playback that was not seen for the longest time`() {
@@ -85,7 +134,7 @@ import Testing
         // The latest one is known.
         let last = Timestamp(millisecondsSince1970: 1_001_000)
         let count = table.count(Segment(index: 2, track: 1), of: 1000 &* 0x9E37_79B9_7F4A_7C15, at: last, suspicion: 5)
-        #expect(!count.contains(.seen))
+        #expect(!count.contains(.new))
     }
 
     @Test func `is shared by threads`() async {
@@ -95,7 +144,7 @@ import Testing
                 group.addTask {
                     (1...2000).count { number in
                         let segment = Segment(index: UInt32(number), track: UInt16(1 + thread))
-                        let time = Timestamp(millisecondsSince1970: Int64(number) * 1000)
+                        let time = Timestamp(millisecondsSince1970: 5_000_000)
                         return table.count(segment, of: 42, at: time, suspicion: 5).contains(.suspected)
                     }
                 }

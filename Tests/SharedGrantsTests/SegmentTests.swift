@@ -35,6 +35,22 @@ import Testing
         #expect(first.track != 0)
     }
 
+    @Test(arguments: [
+        ("/live/tnt/v720/seg_7.ts", "/live/tnt/v1080/seg_7.ts", true),
+        ("/live/v720/seg_7.ts", "/live/audio/seg_7.ts", false),
+        ("/v1/a/v2/seg_7.ts", "/v9/a/v2/seg_7.ts", true), ("/live/tnt_720p_7.ts", "/live/tnt_480p_7.ts", true),
+        ("/live/v720-x/seg_7.ts", "/live/v480/seg_7.ts", true), ("/live/v7/b/seg_7.ts", "/live/w7/b/seg_7.ts", false),
+    ])
+    func `counts renditions as one track`(one: String, other: String, isSame: Bool) throws {
+        let patterns = try ["/v*/", "_*p_"].map { try #require(RenditionPattern($0)) }
+        let segments = try [one, other].map { try #require(Segment(path: $0[...], renditions: patterns)) }
+        #expect((segments[0].track == segments[1].track) == isSame && segments[0].index == 7 && segments[1].index == 7)
+    }
+
+    @Test(arguments: ["", "*", "/v*", "*/", "/v/", "/*/*/"]) func `has no rendition by a bad pattern`(text: String) {
+        #expect(RenditionPattern(text) == nil)
+    }
+
     /// Every path is read, whatever its bytes.
     @Test func `is read from any bytes`() {
         var random = SplitMix64(seed: 7)

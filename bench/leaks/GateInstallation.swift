@@ -11,6 +11,19 @@ import SharedGrants
 /// Several gates exchange their reports each second, which arrive up to two seconds later, and their clocks differ by up to half a
 /// second.
 struct GateInstallation: Installation {
+    /// The gates, and their settings.
+    struct Setup {
+        /// The number of gates.
+        var count = 1
+        /// True if a request may go to any gate; false if an edge asks the one of its number.
+        var isBalanced = false
+        /// The age from which on a grant is renewed, in seconds: life 5 m, deadline 2 m.
+        var renewalAge = 180.0
+        /// The setting `leaks.handover`.
+        var handover = Duration.seconds(45)
+    }
+
+    private let setup: Setup
     private var gates: [Gate]
     private var inTransit: [(arrival: Double, gate: Int, batch: [UInt8])] = []
     private var nextExchange = 0.0
@@ -23,8 +36,6 @@ struct GateInstallation: Installation {
     private var random: SeededRandom
     private var lastChallenge: Timestamp?
     private(set) var challenges = 0
-    /// The age from which on a grant is renewed: life 5 m, deadline 2 m.
-    private static let renewalAge = 180.0
     private static let (start, end) = (1_000_000.0, 2_000_000.0)
     private static let chain: UInt32 = 1
 
@@ -36,17 +47,15 @@ struct GateInstallation: Installation {
 
     /// Creates gates.
     ///
-    /// - Parameters:
-    ///   - count: The number of gates. An edge asks the one of its number.
-    ///   - handover: The setting `leaks.handover`.
-    ///   - seed: The seed of the identities of grants.
-    init(count: Int = 1, handover: Duration, seed: UInt64) {
+    /// - Parameter seed: The seed of the identities of grants.
+    init(_ setup: Setup, seed: UInt64) {
+        self.setup = setup
         var random = SeededRandom(seed: seed, stream: 1 << 32)
-        gates = (0..<count).map { _ in
+        gates = (0..<setup.count).map { _ in
             let watch = LeakWatch(capacity: 64, observer: NoObserver())
-            watch.set(.review, handover: handover)
-            if count > 1 { watch.share() }
-            return Gate(watch: watch, lead: count > 1 ? random.uniform(in: -0.5...0.5) : 0)
+            watch.set(.review, handover: setup.handover)
+            if setup.count > 1 { watch.share() }
+            return Gate(watch: watch, lead: setup.count > 1 ? random.uniform(in: -0.5...0.5) : 0)
         }
         self.random = random
         session = SessionID(high: 1, low: random.next())
@@ -58,7 +67,8 @@ struct GateInstallation: Installation {
 
     mutating func serve(_ request: SegmentRequest) -> HeldGrant? {
         if gates.count > 1 { exchangeReports(until: request.time) }
-        let gate = gates[request.edge % gates.count]
+        let number = setup.isBalanced ? random.integer(in: 0...gates.count - 1) : request.edge % gates.count
+        let gate = gates[number]
         let (held, watch, now) = (request.grant, gate.watch, Self.time(request.time + gate.lead))
         let holder = GrantHolder(
             session: session,
@@ -68,10 +78,9 @@ struct GateInstallation: Installation {
             issued: Timestamp(secondsSince1970: Self.time(held.issued).seconds),
             profile: "live"
         )
-        watch.count(request.path[...], by: holder, at: now)
-        let isDue = request.time - held.issued >= Self.renewalAge
+        let isChallenged = watch.count(request.path[...], isPartial: false, by: holder, at: now)
+        let isDue = request.time - held.issued >= setup.renewalAge
         if isDue { renew(held, at: request.time) }
-        let isChallenged = watch.demandsFreshGrant(from: holder, at: now)
         if isChallenged, let time = watch.leak(session)?.challenged, time != lastChallenge {
             challenges += 1
             lastChallenge = time
@@ -102,7 +111,7 @@ struct GateInstallation: Installation {
     private mutating func exchangeReports(until time: Double) {
         while nextExchange <= time {
             for (number, gate) in gates.enumerated() {
-                let batch = gate.watch.takeBatch(at: Self.time(nextExchange + gate.lead))
+                let batch = gate.watch.removeBatch(at: Self.time(nextExchange + gate.lead))
                 if batch.isEmpty { continue }
                 sentBytes += batch.count - LeakReportBatch.headerSize
                 inTransit.append((nextExchange + random.uniform(in: 0...2), number, batch))

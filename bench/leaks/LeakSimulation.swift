@@ -32,11 +32,18 @@ struct LeakSimulation: AsyncParsableCommand {
         if !faults.isEmpty { throw ExitCode.failure }
     }
 
-    private func run(_ scenario: Scenario, count: Int, gates: Int = 1) async -> Outcomes {
+    private func run(_ scenario: Scenario, count: Int, setup: GateInstallation.Setup) async -> Outcomes {
         let bar = Bar(total: count, name: scenario.name)
         defer { bar.clear() }
-        let simulation = Simulation(gates: gates, handover: .seconds(handover), seed: seed)
-        return await simulation.run(scenario, count: count) { bar.show($0) }
+        return await Simulation(setup: setup, seed: seed).run(scenario, count: count) { bar.show($0) }
+    }
+
+    private var setup: GateInstallation.Setup { .init(handover: .seconds(handover)) }
+
+    private func setup(change: (inout GateInstallation.Setup) -> Void) -> GateInstallation.Setup {
+        var changed = setup
+        change(&changed)
+        return changed
     }
 
     // MARK: One viewer
@@ -48,17 +55,11 @@ struct LeakSimulation: AsyncParsableCommand {
             "| playbacks | hours | requests | challenges | of 100,000 hours suspected | proven |",
             "| --- | ---: | ---: | ---: | ---: | ---: |",
         ]
-        let rows = [
-            ("honest", 1, hours, "one jar, with tabs, pictures in pictures, downloads"),
-            ("honest", 3, hours / 4, "the same with three gates"),
-            ("honest-one-player", 1, hours / 4, "one player"),
-            ("honest-busy", 1, hours / 20, "one jar, with eight times as many rare events"),
-            ("handover", 1, handovers, "a copied cookie in a handover: 8 s at the median"),
-        ]
-        for (name, gates, count, text) in rows where count > 0 {
+        for row in honestRows where row.count > 0 {
+            let (name, count, text) = (row.scenario, row.count, row.text)
             guard let scenario = Scenario.all.first(where: { $0.name == name }) else { continue }
-            let found = await run(scenario, count: count, gates: gates)
-            if gates > 1 {
+            let found = await run(scenario, count: count, setup: row.setup)
+            if row.setup.count > 1, !row.setup.isBalanced {
                 reportRate = Int((Double(found.sentBytes) / found.seconds * 10_000).rounded())
                 if reportRate > 10_000 {
                     faults.append("reports of 10,000 playbacks have \(reportRate) bytes a second")
@@ -77,6 +78,32 @@ struct LeakSimulation: AsyncParsableCommand {
         return lines.joined(separator: "\n") + "\n"
     }
 
+    /// A row of the table of one viewer.
+    private struct HonestRow {
+        let scenario: String
+        let setup: GateInstallation.Setup
+        let count: Int
+        let text: String
+    }
+
+    private var honestRows: [HonestRow] {
+        func row(_ scenario: String, count: Int, setup: GateInstallation.Setup, text: String) -> HonestRow {
+            HonestRow(scenario: scenario, setup: setup, count: count, text: text)
+        }
+        let several = setup { $0.count = 3 }
+        let balanced = setup { ($0.count, $0.isBalanced) = (3, true) }
+        let brief = setup { $0.renewalAge = 60 }
+        return [
+            row("honest", count: hours, setup: setup, text: "one jar, with tabs, pictures in pictures, downloads"),
+            row("honest", count: hours / 4, setup: several, text: "the same with three gates"),
+            row("honest", count: hours / 20, setup: balanced, text: "the same with three gates behind a load balancer"),
+            row("honest-one-player", count: hours / 4, setup: setup, text: "one player"),
+            row("honest-busy", count: hours / 20, setup: setup, text: "one jar, with eight times as many rare events"),
+            row("honest-busy", count: hours / 20, setup: brief, text: "the same with a renewal each minute"),
+            row("handover", count: handovers, setup: setup, text: "a copied cookie in a handover: 8 s at the median"),
+        ]
+    }
+
     // MARK: Leaks
 
     private func leakTable(faults: inout [String]) async -> String {
@@ -93,7 +120,7 @@ struct LeakSimulation: AsyncParsableCommand {
             for kind in kinds {
                 let name = "leak-\(viewers)-\(kind.rawValue)"
                 guard let scenario = Scenario.all.first(where: { $0.name == name }) else { continue }
-                let found = await run(scenario, count: count, gates: kind.isOnOtherEdges ? 3 : 1)
+                let found = await run(scenario, count: count, setup: setup { $0.count = kind.isOnOtherEdges ? 3 : 1 })
                 cells.append(found.cell)
                 faults += Goal.of(viewers: viewers, kind).map { $0.faults(of: found) } ?? []
             }

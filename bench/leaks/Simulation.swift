@@ -47,9 +47,7 @@ struct Outcomes {
 
 /// Runs playbacks of scenarios, each by a seed of its own.
 struct Simulation {
-    /// The number of gates, each with edges of its own.
-    var gates = 1
-    let handover: Duration
+    let setup: GateInstallation.Setup
     let seed: UInt64
 
     /// Runs a number of playbacks of a scenario on all cores.
@@ -80,7 +78,7 @@ struct Simulation {
         for number in numbers {
             let own = seed &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(number)
             var playback = scenario.makePlayback(seed: own)
-            var installation = GateInstallation(count: gates, handover: handover, seed: own)
+            var installation = GateInstallation(setup, seed: own)
             let result = playback.run(with: &installation, until: scenario.duration)
             outcomes.count += 1
             outcomes.requests += result.requests

@@ -29,13 +29,14 @@ typedef struct record {
     uint64_t playback;
     // The time at which the playback was reported as seen, in units.
     uint32_t reported;
-    uint32_t reserved;
+    // 1 for a playback that is watched.
+    uint32_t is_watched;
     head heads[tracks];
     cursor cursors[tracks][positions];
 } record;
 
 typedef struct set {
-    // 0, or the time at which it was locked, in units and not 0.
+    // 1 while a thread has the set.
     uint32_t lock;
     uint16_t tags[ways];
     uint32_t seen[ways];
@@ -55,7 +56,11 @@ _Static_assert(sizeof(set) == line && sizeof(playgate_playbacks) == line, "a cac
 // MARK: Times
 
 // Times are in units of 125 ms: 17 years in 32 bits.
-enum { unit = 125, second = 8, alive = 90 * second, half_second = 4, minute = 60 * second, takeover = 2 * second };
+enum { unit = 125, second = 8, alive = 90 * second, half_second = 4, sight = 30 * second };
+
+// The age of a time. A clock that was set back, or another thread that was faster, makes none negative.
+static uint32_t age(uint32_t now, uint32_t time) { return (int32_t)(now - time) < 0 ? 0 : now - time; }
+static uint16_t short_age(uint32_t now, uint16_t time) { return (int16_t)((uint16_t)now - time) < 0 ? 0 : (uint16_t)((uint16_t)now - time); }
 
 // The levels are in quarters of a turn.
 enum { turn = 4, further = 2, window = 31, stride = 8 };
@@ -63,8 +68,8 @@ enum { turn = 4, further = 2, window = 31, stride = 8 };
 // MARK: State of a track
 
 // The bits of `state`: the position that was used last, what happened last, the repetitions of the newest segment without anything
-// between them, and whether a jump was ignored.
-enum { state_position = 1, state_last = 6, state_repeats = 24, state_ignored = 32 };
+// between them, whether a jump was ignored, and how established the track is.
+enum { state_position = 1, state_last = 6, state_repeats = 24, state_ignored = 32, state_established = 192, one_established = 64 };
 enum { last_other = 0, last_forward = 2, last_repeat = 4, one_repeat = 8 };
 
 static void raise(head *head) {
@@ -73,8 +78,8 @@ static void raise(head *head) {
 }
 
 static void set_last(head *head, unsigned position, unsigned last) {
-    unsigned ignored = head->state & state_ignored;
-    head->state = (uint8_t)(ignored | position | last);
+    unsigned rest = head->state & (state_ignored | state_established);
+    head->state = (uint8_t)(rest | position | last);
 }
 
 static unsigned repeat_count(const head *head) { return (head->state & state_repeats) / one_repeat; }
@@ -86,14 +91,16 @@ static void go_forward(head *head, cursor *cursor, unsigned position, uint32_t s
     cursor->fetched = cursor->fetched << step | 1;
     if (position != previous) raise(head);
     // Steps in a burst say little, and one after a repetition is the other half of a turn.
-    else if (last != last_repeat && (uint16_t)(now - cursor->advanced) >= half_second && head->level > 0) head->level--;
+    else if (last != last_repeat && short_age(now, cursor->advanced) >= half_second && head->level > 0) head->level--;
     cursor->advanced = (uint16_t)now;
     set_last(head, position, last_forward);
 }
 
 // A segment that is not newer: a repetition, or one that was left out.
-static void go_back(head *head, cursor *cursor, unsigned position, uint32_t distance) {
+static void go_back(head *head, cursor *cursor, unsigned position, uint32_t distance, int is_part) {
     unsigned last = head->state & state_last;
+    // A player fetches a segment in several parts.
+    if (is_part && distance == 0) return;
     if ((cursor->fetched >> distance & 1) == 0) {
         cursor->fetched |= UINT32_C(1) << distance;
         set_last(head, position, last_other);
@@ -111,19 +118,19 @@ static void jump(head *head, cursor *cursors, uint32_t index, uint32_t now) {
     unsigned older = 0;
     for (unsigned at = 1; at < positions; at++)
         if (cursors[at].fetched == 0
-            || (cursors[older].fetched != 0 && (uint16_t)(now - cursors[at].advanced) > (uint16_t)(now - cursors[older].advanced)))
+            || (cursors[older].fetched != 0 && short_age(now, cursors[at].advanced) > short_age(now, cursors[older].advanced)))
             older = at;
-    int is_alive = cursors[older].fetched != 0 && (uint16_t)(now - cursors[older].advanced) <= alive;
+    int is_alive = cursors[older].fetched != 0 && short_age(now, cursors[older].advanced) <= alive;
     if (is_alive && (head->state & state_ignored) == 0) {
         head->state |= state_ignored;
         return;
     }
     cursors[older] = (cursor){.newest = index, .fetched = 1, .advanced = (uint16_t)now};
-    head->state = 0;
+    head->state &= (uint8_t)~state_ignored;
     set_last(head, older, last_other);
 }
 
-static void step(head *head, cursor *cursors, uint32_t index, uint32_t now) {
+static void step(head *head, cursor *cursors, uint32_t index, int is_part, uint32_t now) {
     unsigned used = head->state & state_position;
     for (unsigned at = 0; at < positions; at++) {
         unsigned position = used ^ at;
@@ -131,32 +138,51 @@ static void step(head *head, cursor *cursors, uint32_t index, uint32_t now) {
         if (cursor->fetched == 0) continue;
         int64_t distance = (int64_t)index - cursor->newest;
         if (distance > 0 && distance <= stride) return go_forward(head, cursor, position, (uint32_t)distance, now);
-        if (distance <= 0 && distance >= -window) return go_back(head, cursor, position, (uint32_t)-distance);
+        if (distance <= 0 && distance >= -window) return go_back(head, cursor, position, (uint32_t)-distance, is_part);
     }
     jump(head, cursors, index, now);
 }
 
-// The track of a segment. A new one replaces the one that has not advanced for the longest time.
-static unsigned track_index(record *record, uint16_t track, uint32_t now) {
-    unsigned oldest = 0;
-    uint16_t age = 0;
-    for (unsigned at = 0; at < tracks; at++)
-        if (record->heads[at].track == track) return at;
-    for (unsigned at = 0; at < tracks; at++) {
-        uint16_t younger = UINT16_MAX;
-        if (record->heads[at].track == 0) {
-            oldest = at;
-            break;
-        }
-        for (unsigned position = 0; position < positions; position++) {
-            uint16_t its = (uint16_t)(now - record->cursors[at][position].advanced);
-            if (record->cursors[at][position].fetched != 0 && its < younger) younger = its;
-        }
-        if (younger >= age) oldest = at, age = younger;
+// The time since a track has advanced.
+static uint16_t track_age(const record *record, unsigned track, uint32_t now) {
+    uint16_t youngest = UINT16_MAX;
+    for (unsigned position = 0; position < positions; position++) {
+        const cursor *cursor = &record->cursors[track][position];
+        if (cursor->fetched != 0 && short_age(now, cursor->advanced) < youngest) youngest = short_age(now, cursor->advanced);
     }
-    record->heads[oldest] = (head){.track = track};
-    memset(record->cursors[oldest], 0, sizeof record->cursors[oldest]);
-    return oldest;
+    return youngest;
+}
+
+static unsigned established(const head *head) { return (head->state & state_established) / one_established; }
+
+// True if a track is to leave before another one: it has fewer turns, is less established, or has not advanced for longer.
+static int leaves_first(const record *record, unsigned one, unsigned other, uint32_t now) {
+    const head *head = &record->heads[one], *second = &record->heads[other];
+    if (head->level != second->level) return head->level < second->level;
+    if (established(head) != established(second)) return established(head) < established(second);
+    return track_age(record, one, now) > track_age(record, other, now);
+}
+
+// The track of a segment; `tracks` if there is no room for it yet. Whoever asks for invented tracks does not make the real ones forgotten:
+// a new track makes another one less established, and replaces it only when that is not established at all.
+static unsigned track_index(record *record, uint16_t track, uint32_t now) {
+    unsigned least = 0;
+    for (unsigned at = 0; at < tracks; at++) {
+        head *head = &record->heads[at];
+        if (head->track != track) continue;
+        if (established(head) < 3) head->state += one_established;
+        return at;
+    }
+    for (unsigned at = 0; at < tracks && record->heads[least].track != 0; at++)
+        if (record->heads[at].track == 0 || leaves_first(record, at, least, now)) least = at;
+    head *head = &record->heads[least];
+    if (head->track != 0 && established(head) > 0) {
+        head->state -= one_established;
+        return tracks;
+    }
+    *head = (struct head){.track = track};
+    memset(record->cursors[least], 0, sizeof record->cursors[least]);
+    return least;
 }
 
 // MARK: The table
@@ -191,70 +217,86 @@ static record *record_at(playgate_playbacks *table, uint64_t number, unsigned wa
     return (record *)(void *)((set *)(void *)(table + 1) + table->sets) + number * ways + way;
 }
 
-// Locks a set. A process that died with the lock must not keep it. Returns 0 if another has it for too long.
-static int lock(set *set, uint32_t now) {
-    uint32_t own = now | 1;
+// Locks a set. Returns 0 if another thread has it for too long, such as one that waits for a core.
+static int lock(set *set) {
     for (int attempt = 0; attempt < 1000; attempt++) {
-        uint32_t owner = 0;
-        if (__atomic_compare_exchange_n(&set->lock, &owner, own, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return 1;
-        if ((uint32_t)(own - owner) > takeover && (uint32_t)(own - owner) < UINT32_MAX / 2
-            && __atomic_compare_exchange_n(&set->lock, &owner, own, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-            return 1;
+        uint32_t none = 0;
+        if (__atomic_compare_exchange_n(&set->lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return 1;
     }
     return 0;
 }
 
 static void unlock(set *set) { __atomic_store_n(&set->lock, 0, __ATOMIC_RELEASE); }
 
-// The record of a playback, which is made if there is none.
-static record *find(playgate_playbacks *table, uint64_t number, uint64_t playback, uint32_t now) {
+static uint64_t set_number(const playgate_playbacks *table, uint64_t playback) {
+    return playback * UINT64_C(0xD6E8FEB86659FD93) >> 32 & (table->sets - 1);
+}
+
+static uint16_t tag_of(uint64_t playback) { return (uint16_t)(playback >> 48 | 1); }
+
+// The index of a playback in its set; `ways` if it has none.
+static unsigned way_of(playgate_playbacks *table, uint64_t number, uint64_t playback) {
+    const set *set = set_at(table, number);
+    unsigned way = 0;
+    while (way < ways && (set->tags[way] != tag_of(playback) || record_at(table, number, way)->playback != playback)) way++;
+    return way;
+}
+
+// The record of a playback, which is made if there is none. `is_new` receives 1 then.
+static record *find(playgate_playbacks *table, uint64_t number, uint64_t playback, uint32_t now, int *is_new) {
     set *set = set_at(table, number);
-    uint16_t tag = (uint16_t)(playback >> 48 | 1);
-    unsigned oldest = 0;
-    for (unsigned way = 0; way < ways; way++) {
-        record *record = record_at(table, number, way);
-        if (set->tags[way] != tag || record->playback != playback) continue;
+    unsigned way = way_of(table, number, playback), oldest = 0;
+    *is_new = way == ways;
+    if (way < ways) {
         set->seen[way] = now;
-        return record;
+        return record_at(table, number, way);
     }
-    for (unsigned way = 0; way < ways; way++) {
-        if (set->tags[way] == 0) {
-            oldest = way;
-            break;
-        }
-        if ((uint32_t)(now - set->seen[way]) > (uint32_t)(now - set->seen[oldest])) oldest = way;
-    }
+    for (way = 0; way < ways && set->tags[oldest] != 0; way++)
+        if (set->tags[way] == 0 || age(now, set->seen[way]) > age(now, set->seen[oldest])) oldest = way;
     if (set->tags[oldest] != 0) __atomic_fetch_add(&table->counters.evicted, 1, __ATOMIC_RELAXED);
     record *record = record_at(table, number, oldest);
     memset(record, 0, sizeof *record);
     record->playback = playback;
-    record->reported = now - minute;
-    set->tags[oldest] = tag;
+    record->reported = now;
+    set->tags[oldest] = tag_of(playback);
     set->seen[oldest] = now;
     return record;
 }
 
-int32_t playgate_playbacks_count(playgate_playbacks *table, uint64_t playback, playgate_segment segment, int64_t now, uint8_t suspicion) {
+int32_t playgate_playbacks_count(playgate_playbacks *table, uint64_t playback, playgate_segment segment, uint32_t flags, int64_t now,
+                                 uint8_t suspicion) {
     uint32_t time = (uint32_t)((uint64_t)now / unit);
-    uint64_t number = playback * UINT64_C(0xD6E8FEB86659FD93) >> 32 & (table->sets - 1);
+    uint64_t number = set_number(table, playback);
     set *set = set_at(table, number);
     int32_t result = 0;
+    int is_new;
     if (segment.track == 0) return 0;
-    if (!lock(set, time)) {
+    if (!lock(set)) {
         __atomic_fetch_add(&table->counters.skipped, 1, __ATOMIC_RELAXED);
         return 0;
     }
-    record *record = find(table, number, playback, time);
+    record *record = find(table, number, playback, time, &is_new);
     unsigned at = track_index(record, segment.track, time);
-    step(&record->heads[at], record->cursors[at], segment.index, time);
-    if (record->heads[at].level >= suspicion) {
+    if (at < tracks) step(&record->heads[at], record->cursors[at], segment.index, (flags & PLAYGATE_SEGMENT_PART) != 0, time);
+    if (at < tracks && record->heads[at].level >= suspicion) {
         record->heads[at].level = 0;
         result |= PLAYGATE_PLAYBACK_SUSPECTED;
     }
-    if ((uint32_t)(time - record->reported) >= minute) {
+    if (is_new) result |= PLAYGATE_PLAYBACK_NEW;
+    if (record->is_watched) result |= PLAYGATE_PLAYBACK_WATCHED;
+    if (age(time, record->reported) >= sight) {
         record->reported = time;
         result |= PLAYGATE_PLAYBACK_SEEN;
     }
     unlock(set);
     return result;
+}
+
+void playgate_playbacks_watch(playgate_playbacks *table, uint64_t playback, int32_t is_watched) {
+    uint64_t number = set_number(table, playback);
+    set *set = set_at(table, number);
+    if (!lock(set)) return;
+    unsigned way = way_of(table, number, playback);
+    if (way < ways) record_at(table, number, way)->is_watched = is_watched != 0;
+    unlock(set);
 }

@@ -10,6 +10,7 @@ package import NIOHTTP1
 package import Platform
 internal import PlaybackGate
 package import ReplayStores
+package import SharedGrants
 package import Telemetry
 
 /// The operator page, below `/ui` of the admin listener: live decisions, keys, look-ups, inspection and revocation.
@@ -24,6 +25,7 @@ package struct OperatorPage: Sendable {
     package let gauges: ServiceGauges
     package let state: Readiness
     package let revocationCache: RevocationCache?
+    package let leaks: LeakWatch
     /// True if the listener has TLS, so that cookies need it.
     package let isSecure: Bool
     package let journal: RevocationJournal
@@ -36,6 +38,7 @@ package struct OperatorPage: Sendable {
         gauges: ServiceGauges,
         state: Readiness,
         revocationCache: RevocationCache?,
+        leaks: LeakWatch,
         isSecure: Bool,
         journal: RevocationJournal,
         clock: @escaping @Sendable () -> Timestamp
@@ -45,6 +48,7 @@ package struct OperatorPage: Sendable {
         self.gauges = gauges
         self.state = state
         self.revocationCache = revocationCache
+        self.leaks = leaks
         self.isSecure = isSecure
         self.journal = journal
         self.clock = clock
@@ -131,6 +135,7 @@ package struct OperatorPage: Sendable {
         case "/ui/state": .later(.task { await liveState(visit) })
         case "/ui/catalogue": .now(try cataloguePage(visit))
         case "/ui/inspect": .now(inspectionForm(visit))
+        case "/ui/leaks": .now(leaksPage(visit))
         case "/ui/revoke": revocationForm(visit)
         default: throw APIRefusal(.operationUnknown)
         }

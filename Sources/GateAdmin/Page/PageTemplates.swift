@@ -12,6 +12,7 @@ enum PageTemplates {
         case confirm
         case decisions
         case inspect
+        case leaks
         case message
         case revoke
         case signIn = "sign_in"
@@ -26,6 +27,7 @@ enum PageTemplates {
             case .confirm: PackageResources.confirm_mustache
             case .decisions: PackageResources.decisions_mustache
             case .inspect: PackageResources.inspect_mustache
+            case .leaks: PackageResources.leaks_mustache
             case .message: PackageResources.message_mustache
             case .revoke: PackageResources.revoke_mustache
             case .signIn: PackageResources.sign_in_mustache
@@ -89,7 +91,8 @@ struct PageView<Content> {
         self.title = title
         self.caller = caller
         links = [
-            ("/ui", "Decisions"), ("/ui/catalogue", "Catalogue"), ("/ui/inspect", "Inspect"), ("/ui/revoke", "Revoke"),
+            ("/ui", "Decisions"), ("/ui/catalogue", "Catalogue"), ("/ui/inspect", "Inspect"),
+            ("/ui/leaks", "Shared grants"), ("/ui/revoke", "Revoke"),
         ].map { Link(path: $0, name: $1, isCurrent: $0 == path) }
         self.hasScript = hasScript
         self.content = content

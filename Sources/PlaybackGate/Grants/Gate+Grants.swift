@@ -38,7 +38,7 @@ extension Gate {
     /// Examines the grants of a request.
     func examine(
         _ presentedGrants: PresentedGrants?,
-        method: PlaybackRequest.Method,
+        of request: PlaybackRequest,
         for entry: Catalogue.Entry,
         by grants: GrantService,
         at now: Timestamp
@@ -65,8 +65,10 @@ extension Gate {
         let slot = slot(of: entry, accepted.grant, isProlonged: false, at: now)
         if let code = slot.refusal { return .refused(code, subject.signedURI) }
         let (obligations, path) = (accepted.obligations, presentedGrants.facts.uri.path)
-        let isDemanded = grants.countUse(of: accepted.grant, path: path, method: method, at: now)
-        let canRenew = method.isRenewing && presentedGrants.canReplace(accepted)
+        let isDemanded =
+            request.method == .get
+            && grants.countUse(of: accepted.grant, path: path, isPartial: request.isPartial, at: now)
+        let canRenew = request.method.isRenewing && presentedGrants.canReplace(accepted)
         let isRenewing = canRenew && (obligations.isRenewalDue || isDemanded)
         let needsNoStore = obligations.use == nil && obligations.proofUse == nil
         if needsNoStore, !isRenewing, slot.needsNoStore {

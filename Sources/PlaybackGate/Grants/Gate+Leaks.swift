@@ -15,28 +15,32 @@ extension Gate {
         return (decision.acceptedGrant as? CATGrant)?.holder
     }
 
-    /// True if a holder is to get a new grant now, so that an answer must not be repeated.
-    package func demandsFreshGrant(from holder: GrantHolder, at now: Timestamp) -> Bool {
-        grants?.leaks?.demandsFreshGrant(from: holder, at: now) ?? false
+    /// True if the requests of the grant that allowed a request are counted, so that no edge may repeat the answer by itself.
+    package func counts(_ decision: Decision) -> Bool {
+        guard let leaks = grants?.leaks, leaks.isActive else { return false }
+        return (decision.acceptedGrant as? CATGrant)?.renewals != nil
     }
 
-    /// Counts a request for which an answer is repeated.
+    /// Counts a request for which an answer is repeated. Returns true if its holder is to get a new grant now: then the answer must
+    /// not be repeated.
     ///
-    /// - Parameter path: The path without tokens.
-    package func count(_ path: Substring, by holder: GrantHolder, at now: Timestamp) {
-        grants?.leaks?.count(path, by: holder, at: now)
+    /// - Parameters:
+    ///   - path: The path without tokens, percent-encoded in normal form.
+    ///   - isPartial: True if the request is for a range of bytes.
+    package func count(_ path: Substring, isPartial: Bool, by holder: GrantHolder, at now: Timestamp) -> Bool {
+        grants?.leaks?.count(path, isPartial: isPartial, by: holder, at: now) ?? false
     }
 }
 
 extension GrantService {
-    /// Counts a request that a grant opened. Returns true if its holder is to get a new one now.
+    /// Counts a GET request that a grant opened. Returns true if its holder is to get a new one now.
     ///
-    /// - Parameter path: The path without tokens, percent-encoded in normal form.
-    func countUse(of grant: AuthenticGrant, path: Substring, method: PlaybackRequest.Method, at now: Timestamp) -> Bool
-    {
-        guard let leaks, method == .get, case .cat(let token) = grant, let holder = token.holder else { return false }
-        leaks.count(path, by: holder, at: now)
-        return leaks.demandsFreshGrant(from: holder, at: now)
+    /// - Parameters:
+    ///   - path: The path without tokens, percent-encoded in normal form.
+    ///   - isPartial: True if the request is for a range of bytes.
+    func countUse(of grant: AuthenticGrant, path: Substring, isPartial: Bool, at now: Timestamp) -> Bool {
+        guard let leaks, leaks.isActive, case .cat(let token) = grant, let holder = token.holder else { return false }
+        return leaks.count(path, isPartial: isPartial, by: holder, at: now)
     }
 }
 

@@ -13,7 +13,7 @@ import Testing
 @Suite struct `The operator page` {
     @Test func `is only for callers of the admin listener`() async throws {
         try await OperatorGate.with { gate in
-            for path in ["/ui", "/ui/catalogue", "/ui/inspect", "/ui/revoke"] {
+            for path in ["/ui", "/ui/catalogue", "/ui/inspect", "/ui/leaks", "/ui/revoke"] {
                 let strange = try gate.admin("GET", path: path)
                 #expect(strange.status == 303 && strange.headers["location"] == "/ui/sign-in", "\(path) \(strange)")
             }

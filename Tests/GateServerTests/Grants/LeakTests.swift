@@ -208,13 +208,56 @@ import Testing
             let leak = try #require(try Self.leaks(of: gate).first)
             #expect(leak["evidence"] as? String == "forks" && leak["grants"] as? Int == 2, "\(leak)")
             #expect(leak["revoked"] as? Bool == true)
+            let session = try #require(leak["session"] as? String)
+            let details = try gate.get("/v1/leaks/\(session)")
+            let uses = try #require(details.json["uses"] as? [[String: Any]])
+            #expect(Set(uses.compactMap { $0["grant"] as? Int }) == [0, 1, 2] && uses.count >= 10, "\(details)")
+            #expect(details.json["state"] as? String == "proven")
             let again = try Player(at: gate)
             #expect(try Self.play([again], at: gate, segments: 100...110).allSatisfy { $0 == "granted" })
             #expect(try copier.ask("/film/v720/seg_1.m4s").status == 403)
         }
     }
 
-    /// Two tabs, or a download beside playback, take turns too: they are challenged, and acquitted.
+    @Test func `is shown by the command line and the operator page`() async throws {
+        let folder = try TemporaryFolder()
+        let socket = "unix:\(folder.file("api.sock"))"
+        let file = try folder.write("asked.yaml", contents: "api: { listen: \"\(socket)\" }\n")
+        let configuration = Self.configuration("leaks: { action: review }")
+            .replacing("  listen: 127.0.0.1:0\n", with: "  listen: \"\(socket)\"\n")
+            .replacing("admin: {", with: OperatorGate.keys)
+        try await RunningGate.with(configuration) { (gate) throws in
+            let run = { (words: [String]) in
+                try CommandRun(Program.built("playgate"), arguments: ["leaks"] + words + ["--config", file])
+            }
+            let none = try run([])
+            #expect(none.status == 0 && none.output == "no grant is known to be shared\n", "\(none)")
+            let viewer = try Player(at: gate)
+            try Self.play([viewer, Player(copying: viewer)], at: gate, segments: 1...30)
+            let list = try run(["list"])
+            let id = String(list.output.prefix(32))
+            #expect(list.output.hasPrefix("\(id)  proven by forks  profile live  from "), "\(list)")
+            let picture = try run(["show", id])
+            #expect(picture.status == 0 && picture.output.contains("·B") && picture.output.contains("·C"), "\(picture)")
+            let unknown = try run(["show", String(repeating: "0", count: 32)])
+            #expect(unknown.status == 1 && unknown.error.contains("leak_unknown"), "\(unknown)")
+            #expect(try run(["show", "12"]).status == 64)
+
+            let page = try gate.admin("GET", path: "/ui/leaks", headers: OperatorGate.reader)
+            #expect(page.status == 200 && page.body.contains(id), "\(page)")
+            for grant in ["grant1", "grant2"] { #expect(page.body.contains("<circle class=\"\(grant)\" cx=")) }
+        }
+    }
+
+    @Test(arguments: [("0123", 400, "invalid_request"), (String(repeating: "0", count: 32), 404, "leak_unknown")])
+    func `is described by the id of its session only`(id: String, status: Int, code: String) async throws {
+        try await RunningGate.with(Self.configuration("leaks: { action: review }")) { (gate) throws in
+            let answer = try gate.get("/v1/leaks/\(id)")
+            #expect(answer.status == status && answer.code == code, "\(answer)")
+        }
+    }
+
+    /// Two tabs, or a download beside playback, alternate too: they are challenged, and acquitted.
     @Test func `is none if two players share a jar`() async throws {
         try await RunningGate.with(Self.configuration("leaks: { action: revoke }")) { (gate) throws in
             let viewer = try Player(at: gate)
@@ -225,7 +268,7 @@ import Testing
         }
     }
 
-    /// One player is never challenged: its grant changes by renewals alone.
+    /// One player is never challenged: its grant changes only by renewals.
     @Test func `is none if one player seeks, repeats and loses segments`() async throws {
         try await RunningGate.with(Self.configuration("leaks: { action: revoke }")) { (gate) throws in
             let viewer = try Player(at: gate)
@@ -235,6 +278,32 @@ import Testing
             try Self.play([viewer], at: gate, segments: 11...30)
             #expect(try Self.count("challenged", by: "forks", at: gate) == 0)
             #expect(try Self.leaks(of: gate).isEmpty)
+        }
+    }
+
+    /// The viewer and the copier play other renditions, with the sound in the same segments.
+    @Test(arguments: [("", false), (", renditions: [/v*/]", true)])
+    func `is found across renditions that leaks.renditions names`(setting: String, isFound: Bool) async throws {
+        try await RunningGate.with(Self.configuration("leaks: { action: review\(setting) }")) { (gate) throws in
+            let viewer = try Player(at: gate)
+            let copier = Player(copying: viewer)
+            for number in 1...30 {
+                gate.now = gate.now.advanced(byMilliseconds: 4000)
+                #expect(try viewer.ask("/film/v1080/seg_\(number).ts").status == 200)
+                #expect(try copier.ask("/film/v480/seg_\(number).ts").status == 200)
+            }
+            if isFound { #expect(try eventually { try Self.count("proven", by: "forks", at: gate) == 1 }) }
+            #expect(try Self.count("suspected", by: "forks", at: gate) == (isFound ? 1 : 0))
+        }
+    }
+
+    /// An edge that repeats an answer by itself hides requests from the gate.
+    @Test(arguments: [("", "max-age=5"), ("leaks: { action: review }", "no-store")])
+    func `is not hidden by an edge that caches answers`(leaks: String, expected: String) async throws {
+        try await RunningGate.with(Self.configuration(leaks)) { (gate) throws in
+            let viewer = try Player(at: gate)
+            let answer = try viewer.ask("/film/v720/seg_1.m4s")
+            #expect(answer.headers["cache-control"]?.contains(expected) == true, "\(answer)")
         }
     }
 

@@ -53,17 +53,32 @@ playgate_playbacks_counters playgate_playbacks_counts(const playgate_playbacks *
 enum {
     /// The playback has reached the level of suspicion. Its level begins again at 0.
     PLAYGATE_PLAYBACK_SUSPECTED = 1,
-    /// The playback was not seen for a minute, or never.
-    PLAYGATE_PLAYBACK_SEEN = 2
+    /// The playback was first seen, or last reported as seen, half a minute ago.
+    PLAYGATE_PLAYBACK_SEEN = 2,
+    /// The playback had no record: it was never seen, or its record has left for another.
+    PLAYGATE_PLAYBACK_NEW = 4,
+    /// The playback is watched: see playgate_playbacks_watch().
+    PLAYGATE_PLAYBACK_WATCHED = 8
+};
+
+/// The properties of a request for a segment.
+enum {
+    /// It is for a range of bytes.
+    PLAYGATE_SEGMENT_PART = 1
 };
 
 /// Counts a segment that was fetched with a grant of a playback.
 ///
 /// playback: A hash of the playback, not 0.
+/// flags: PLAYGATE_SEGMENT_….
 /// now: Milliseconds, of a clock that all users of the table share.
 /// suspicion: The level from which on a playback is suspected, in quarters of a turn: 20 for five turns. From 1 to 255.
 /// Returns bits; 0 if nothing has happened.
-int32_t playgate_playbacks_count(playgate_playbacks *table, uint64_t playback, playgate_segment segment, int64_t now, uint8_t suspicion);
+int32_t playgate_playbacks_count(playgate_playbacks *table, uint64_t playback, playgate_segment segment, uint32_t flags, int64_t now,
+                                 uint8_t suspicion);
+
+/// Marks a playback that has a record as watched, or as not watched any more.
+void playgate_playbacks_watch(playgate_playbacks *table, uint64_t playback, int32_t is_watched);
 
 #ifdef __cplusplus
 }
