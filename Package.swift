@@ -95,7 +95,10 @@ let package = Package(
         // Floor 2: the vocabulary of entitlement services, the decision, and manifests that carry it.
         .room("Entitlements", ["Platform", "Encodings", "XML", "MediaResources", "MediaTokens"]),
         .room("ReplayStores", ["Platform", "Encodings", "Cryptography", "MediaTokens", "EdgeTokens"]),
-        .room("SharedGrants", ["CPlaybacks", "Platform", "Cryptography", "EdgeTokens", "ReplayStores"]),
+        .room(
+            "SharedGrants",
+            ["CPlaybacks", "Platform", "Cryptography", "EdgeTokens", "CommonAccessTokens", "ReplayStores"]
+        ),
         .room(
             "PlaybackGate",
             [
@@ -110,7 +113,7 @@ let package = Package(
             "EdgeChecks",
             [
                 "Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "MediaTokens", "RequestTargets",
-                "EdgeTokens", "CommonAccessTokens", "URISigning", "ReplayStores", "SharedGrants", "PlaybackGate",
+                "EdgeTokens", "CommonAccessTokens", "URISigning", "ReplayStores", "PlaybackGate",
             ]
         ),
         .room(

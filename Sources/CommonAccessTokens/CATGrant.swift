@@ -73,6 +73,14 @@ public final class CATGrant: PlaybackGrant {
     /// True if the token is valid for one use only.
     public var isForOneUse: Bool { claims.replay == 1 }
 
+    /// The path of the cookie that the token names for its renewal; `nil` if it names none.
+    package var cookiePath: String? {
+        for attribute in renewal?.cookieAttributes ?? [] where attribute.utf8.starts(with: "Path=/".utf8) {
+            return String(attribute.dropFirst("Path=".count))
+        }
+        return nil
+    }
+
     // MARK: Session
 
     /// The id of the playback session, if the token has one.

@@ -8,6 +8,7 @@ package import NIOHTTP1
 package import Platform
 internal import PlaybackGate
 internal import RequestTargets
+internal import SharedGrants
 package import Telemetry
 
 /// Answers the checks of edges, at their heads. Bodies are ignored, and so are the fields `If-*`, `Expect`, `TE` and `Upgrade`,
@@ -134,7 +135,7 @@ package struct EdgeResponder: BodilessService {
         at now: Timestamp
     ) -> Bool {
         guard let holder = answer.holder else { return false }
-        return gate.count(path, isPartial: answer.isPartial, by: holder, at: now)
+        return gate.leaks?.count(path, isPartial: answer.isPartial, by: holder, at: now) ?? false
     }
 
     /// Decides a check, once, of a peer that has no connection of HTTP.
@@ -230,7 +231,8 @@ package struct EdgeResponder: BodilessService {
             AnswerReuse.scope(of: answer.decision, request: check.request.check, in: context, by: gate) == .folder
         else { return }
         let end = reuse.last.advanced(byMilliseconds: -1000 * seconds)
-        let holder = gate.holder(of: answer.decision, method: check.request.check.method)
+        let isCounted = gate.isCounted(answer.decision) && check.request.check.method == .get
+        let holder = isCounted ? answer.decision.acceptedGrant.flatMap { GrantHolder($0) } : nil
         // Requests are counted by the path in normal form, and by that of the head if the answer is repeated.
         let isCountable = holder == nil || context.grants?.facts.uri.path == miss.key.path
         guard check.now <= end, isCountable else { return }
@@ -272,7 +274,7 @@ package struct EdgeResponder: BodilessService {
         to check: Check,
         by gate: Gate
     ) -> EdgeAnswer {
-        let (isReusable, hasGrants) = (check.request.isKeyWhole && !gate.counts(decision), context?.grants != nil)
+        let (isReusable, hasGrants) = (check.request.isKeyWhole && !gate.isCounted(decision), context?.grants != nil)
         let reuse = isReusable ? AnswerReuse.of(decision, hasGrants: hasGrants, by: gate, at: check.now) : nil
         let answer = EdgeAnswer(
             decision: decision,
@@ -315,6 +317,13 @@ package struct EdgeResponder: BodilessService {
         )
         requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), status: answer.status)
         return answer
+    }
+}
+
+extension Gate {
+    /// True if the requests of the grant that allowed a request are counted, so that no edge may repeat the answer by itself.
+    fileprivate func isCounted(_ decision: Decision) -> Bool {
+        leaks?.isActive ?? false && decision.acceptedGrant?.isCounted ?? false
     }
 }
 

@@ -7,8 +7,8 @@ internal import GateAPI
 internal import Platform
 internal import PlaybackGate
 internal import ReplayStores
-internal import SharedGrants
 internal import ServiceLifecycle
+internal import SharedGrants
 internal import Telemetry
 
 /// The task that records renewals of grants, and revokes playbacks that are proven to be shared.

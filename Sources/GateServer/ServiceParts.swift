@@ -14,9 +14,9 @@ internal import NIOCore
 internal import Platform
 internal import PlaybackGate
 internal import ReplayStores
-internal import SharedGrants
 internal import SPOPServer
 internal import ServiceLifecycle
+internal import SharedGrants
 internal import Telemetry
 
 #if GRPC

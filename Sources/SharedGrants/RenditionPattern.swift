@@ -17,7 +17,7 @@ package struct RenditionPattern: Hashable, Sendable {
         (self.text, prefix, suffix) = (text, Array(parts[0]), Array(parts[1]))
     }
 
-    /// Returns a path with the pattern's own text in place of the first part that matches it; `nil` if none does.
+    /// Returns a path with the pattern's own text for the first part that matches it; `nil` if none does.
     func replacingMatch(in path: Substring) -> Substring? {
         let bytes = Array(path.utf8)
         guard bytes.count >= prefix.count + suffix.count else { return nil }

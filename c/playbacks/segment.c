@@ -27,9 +27,12 @@ static uint64_t hash_bytes(uint64_t hash, const char *bytes, size_t length) {
 
 // True if a file with this extension is no segment.
 static int is_other(const char *bytes, size_t length) {
-    static const char *const others[] = {"m3u8", "m3u", "mpd", "key", "bin", "json", "vtt", "jpg", "png"};
-    for (size_t at = 0; at < sizeof others / sizeof others[0]; at++)
-        if (strlen(others[at]) == length && strncasecmp(others[at], bytes, length) == 0) return 1;
+    static const char others[][5] = {"m3u8", "json", "m3u", "mpd", "key", "bin", "vtt", "jpg", "png"};
+    // The first two have four letters.
+    size_t first = length == 4 ? 0 : 2, end = length == 4 ? 2 : sizeof others / sizeof others[0];
+    if (length < 3 || length > 4) return 0;
+    for (size_t at = first; at < end; at++)
+        if ((bytes[0] | 0x20) == others[at][0] && strncasecmp(others[at], bytes, length) == 0) return 1;
     return 0;
 }
 
@@ -47,11 +50,11 @@ static size_t stem_end(const char *path, size_t start, size_t end) {
 int32_t playgate_segment_parse(const char *path, size_t length, playgate_segment *segment) {
     size_t start, end, first;
     uint64_t index = 0, hash;
-    for (size_t at = 0; at < length; at++)
-        if (path[at] == '?') length = at;
+    const char *query = length == 0 ? NULL : memchr(path, '?', length);
+    if (query != NULL) length = (size_t)(query - path);
     start = length;
     while (start > 0 && path[start - 1] != '/') start--;
-    if (length - start >= 4 && strncasecmp(path + start, "init", 4) == 0) return 0;
+    if (length - start >= 4 && (path[start] | 0x20) == 'i' && strncasecmp(path + start, "init", 4) == 0) return 0;
     end = stem_end(path, start, length);
     while (end > start && !is_digit(path[end - 1])) end--;
     if (end <= start) return 0;

@@ -64,12 +64,12 @@ extension Gate {
         subject.signedURI = accepted.grant.format == .uriSigning ? .allowed : nil
         let slot = slot(of: entry, accepted.grant, isProlonged: false, at: now)
         if let code = slot.refusal { return .refused(code, subject.signedURI) }
-        let (obligations, path) = (accepted.obligations, presentedGrants.facts.uri.path)
+        let obligations = accepted.obligations
         let isDemanded =
-            request.method == .get
-            && grants.countUse(of: accepted.grant, path: path, isPartial: request.isPartial, at: now)
-        let canRenew = request.method.isRenewing && presentedGrants.canReplace(accepted)
-        let isRenewing = canRenew && (obligations.isRenewalDue || isDemanded)
+            grants.leaks != nil && grants.countUse(of: accepted, among: presentedGrants, for: request, at: now)
+        let isRenewing =
+            (obligations.isRenewalDue || isDemanded) && request.method.isRenewing
+            && presentedGrants.canReplace(accepted)
         let needsNoStore = obligations.use == nil && obligations.proofUse == nil
         if needsNoStore, !isRenewing, slot.needsNoStore {
             return .decided(.decided(allowance(by: accepted.grant, subject: subject, slot: slot)))
@@ -77,7 +77,7 @@ extension Gate {
         let use = GrantUse(
             accepted: accepted,
             subject: subject,
-            path: path,
+            path: presentedGrants.facts.uri.path,
             isRenewing: isRenewing,
             isChallenged: isRenewing && !obligations.isRenewalDue,
             slot: slot

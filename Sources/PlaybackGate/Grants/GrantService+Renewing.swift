@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 internal import CommonAccessTokens
-internal import Cryptography
 internal import Encodings
 internal import Keys
 internal import Platform
@@ -106,7 +105,7 @@ extension GrantService {
             )
         }
         guard profile.rules.countsRenewals, position != .first, let leaks,
-            let renewal = GrantRenewal(grant, of: profile, at: now)
+            let renewal = GrantRenewal(grant, of: profile.name, life: profile.rules.life, at: now)
         else {
             return renewed.grant(
                 for: .init(claims: grant.payload, profile: profile, scope: scope),
@@ -127,34 +126,5 @@ extension GrantService {
                 && signer.isUsable(at: now)
         }
         return own?.issuer ?? signer(profile, at: now)
-    }
-}
-
-extension GrantRenewal {
-    /// The renewal of a grant; `nil` if its renewals are not counted.
-    fileprivate init?(_ grant: CATGrant, of profile: GrantProfile, at now: Timestamp) {
-        guard let renewals = grant.renewals, let identifier = grant.identifier, let session = grant.session else {
-            return nil
-        }
-        let life = profile.rules.life.milliseconds
-        self.init(
-            session: session.id,
-            chain: Self.number(SHA256.digest(profile.name)) ^ UInt64(renewals.chain),
-            generation: renewals.number,
-            parent: Self.number(SHA256.digest(identifier)),
-            expires: now.advanced(byMilliseconds: 2 * life)
-        )
-    }
-
-    private static func number(_ digest: [UInt8]) -> UInt64 { digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } }
-}
-
-extension CATGrant {
-    /// The path of the cookie that the grant names for its renewal.
-    fileprivate var cookiePath: String? {
-        for attribute in renewal?.cookieAttributes ?? [] where attribute.utf8.starts(with: "Path=/".utf8) {
-            return String(attribute.dropFirst("Path=".count))
-        }
-        return nil
     }
 }

@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `is shown by the command line and the operator page`() async throws {
+    @Test func `is printed by the command line and the operator page`() async throws {
         let folder = try TemporaryFolder()
         let socket = "unix:\(folder.file("api.sock"))"
         let file = try folder.write("asked.yaml", contents: "api: { listen: \"\(socket)\" }\n")
