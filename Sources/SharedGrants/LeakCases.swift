@@ -64,6 +64,8 @@ package struct LeakCases: Sendable {
     private static let useCapacity = 256
     /// The time for which uses wait for those of other observers, which arrive late.
     private static let patience = Duration.seconds(4)
+    /// The time in which an observer revokes what it has proven, in milliseconds.
+    private static let revocationPatience: Int64 = 15_000
     /// The maximum number of reports that wait.
     private static let reportCapacity = 4000
     /// The greatest lead of another clock, in milliseconds.
@@ -82,7 +84,7 @@ package struct LeakCases: Sendable {
     package mutating func set(_ action: LeakWatch.Action?, handover: Duration) -> [Event] {
         (self.action, terms.handover) = (action, handover)
         if action == nil { for playback in watches.keys { endWatch(of: playback) } }
-        return dueEvents()
+        return dueEvents(at: Timestamp(millisecondsSince1970: .min))
     }
 
     /// All cases, in no order.
@@ -355,16 +357,20 @@ package struct LeakCases: Sendable {
         events: inout [Event]
     ) {
         guard let present = cases[session], present.proven == nil else { return }
-        update(session) { ($0.proven, $0.evidence, $0.last) = (now, evidence, now) }
+        update(session) { ($0.proven, $0.evidence, $0.last, $0.isAdopted) = (now, evidence, now, false) }
         report(.proven(session: session, evidence: evidence, time: now))
         if let leak = cases[session] { events.append(.proven(leak)) }
-        events += dueEvents()
+        events += dueEvents(at: now)
     }
 
-    /// The proven playbacks that are to be revoked and are not.
-    private mutating func dueEvents() -> [Event] {
+    /// The proven playbacks that are to be revoked and are not. What another observer has proven, it revokes itself, unless it has
+    /// ended meanwhile.
+    private mutating func dueEvents(at now: Timestamp) -> [Event] {
         guard action == .revoke else { return [] }
-        let due = cases.values.filter { $0.proven != nil && $0.end == .none && !$0.isAdopted }
+        let due = cases.values.filter { leak in
+            guard let proven = leak.proven, leak.end == .none else { return false }
+            return !leak.isAdopted || proven.advanced(byMilliseconds: Self.revocationPatience) <= now
+        }
         for leak in due { update(leak.session) { $0.end = .pending } }
         return due.map { .due($0) }
     }
@@ -389,7 +395,7 @@ package struct LeakCases: Sendable {
         for leak in over { cases[leak.session] = nil }
         // The observer that has suspected it says so.
         let own = over.filter { !$0.isAdopted }.sorted { $0.suspected < $1.suspected }
-        return events + own.map { .unproven($0) } + dueEvents()
+        return events + own.map { .unproven($0) } + dueEvents(at: now)
     }
 
     private mutating func pause(_ playback: UInt64, after cause: Cause, at now: Timestamp) {

@@ -157,6 +157,48 @@ import Testing
         }
     }
 
+    /// What a gate has proven is revoked by another one if it ends before it does so itself; once it is revoked, by none.
+    @Test func `revoke what a gate has proven that is gone`() {
+        var gate = Self.gate()
+        let holder = Self.holder()
+        let challenge = LeakChallenge(
+            playback: holder.playback,
+            session: holder.session,
+            sessionEnd: Self.time(100_000),
+            profile: "live",
+            time: Self.time(10)
+        )
+        _ = gate.apply(.challenged(challenge), at: Self.time(11))
+        let proof = LeakReport.proven(session: holder.session, evidence: .forks, time: Self.time(70))
+        #expect(gate.apply(proof, at: Self.time(71)).isEmpty && gate.sweep(at: Self.time(80)).isEmpty)
+        let isDue = { (events: [LeakCases.Event]) in events.contains { if case .due = $0 { true } else { false } } }
+        #expect(isDue(gate.sweep(at: Self.time(86))))
+        gate.setRevoked(holder.session, true)
+        #expect(gate.sweep(at: Self.time(90)).isEmpty)
+    }
+
+    /// A gate that only follows a challenge proves and revokes by itself.
+    @Test func `revoke at a gate that did not challenge`() {
+        var gate = Self.gate()
+        let holder = Self.holder()
+        let challenge = LeakChallenge(
+            playback: holder.playback,
+            session: holder.session,
+            sessionEnd: Self.time(100_000),
+            profile: "live",
+            time: Self.time(0)
+        )
+        _ = gate.apply(.challenged(challenge), at: Self.time(1))
+        var events: [LeakCases.Event] = []
+        for number in 0..<30 {
+            let now = Self.time(6 + 4 * Double(number))
+            let use = GrantUse(Segment(index: UInt32(number), track: 1), by: UInt32(1 + number % 2), at: now)
+            events += gate.record(use, of: holder.playback, at: now)
+        }
+        #expect(Self.proofs(in: events) == 1)
+        #expect(events.contains { if case .due = $0 { true } else { false } })
+    }
+
     /// A player that asks each gate in turn is challenged, and acquitted, at all of them.
     @Test func `acquit one jar that asks all gates`() {
         var (random, gates) = (SplitMix64(seed: 1), [Self.gate(), Self.gate(), Self.gate()])
