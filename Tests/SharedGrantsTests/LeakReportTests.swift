@@ -91,19 +91,6 @@ import Testing
 
 /// Gates that share a store: what one sees and proves, the others know.
 @Suite struct `The reports of several gates` {
-    private static func time(_ seconds: Double) -> Timestamp { Timestamp(millisecondsSince1970: Int64(seconds * 1000)) }
-
-    private static func holder(_ playback: UInt64 = 1, grant: UInt8 = 0, issued: Double = 0) -> GrantHolder {
-        GrantHolder(
-            session: SessionID(high: playback, low: playback),
-            until: time(100_000),
-            chain: 1,
-            identifier: [grant],
-            issued: time(issued),
-            profile: "live"
-        )
-    }
-
     private static func gate(_ action: LeakWatch.Action = .revoke) -> LeakCases {
         var cases = LeakCases()
         _ = cases.set(action, handover: .seconds(45))
@@ -121,12 +108,12 @@ import Testing
         func count(_ events: [LeakCases.Event]) {
             proofs += events.count { if case .proven = $0 { true } else { false } }
         }
-        for index in gates.indices { count(gates[index].sweep(at: time(second))) }
+        for index in gates.indices { count(gates[index].sweep(at: LeakSample.time(second))) }
         let reports = gates.indices.map { gates[$0].removeReports(atMost: .max) }
         for (sender, sent) in reports.enumerated() {
             for receiver in gates.indices where receiver != sender {
                 for report in (sent + sent.prefix(3)).shuffled(using: &random) {
-                    count(gates[receiver].apply(report, at: time(second)))
+                    count(gates[receiver].apply(report, at: LeakSample.time(second)))
                 }
             }
         }
@@ -139,9 +126,9 @@ import Testing
         for second in 0..<150 {
             if second.isMultiple(of: 4) {
                 for (viewer, gate) in [0, 1].shuffled(using: &random).enumerated() {
-                    let now = Self.time(Double(second) + 0.3 * Double(viewer))
-                    let old = Self.holder(issued: 0)
-                    let fresh = Self.holder(grant: UInt8(1 + gate), issued: 1000)
+                    let now = LeakSample.time(Double(second) + 0.3 * Double(viewer))
+                    let old = LeakSample.holder(issued: 0)
+                    let fresh = LeakSample.holder(grant: UInt8(1 + gate), issued: 1000)
                     if second % 30 < 4 { _ = gates[gate].noteSeen(old, isFirst: second < 4, at: now) }
                     let holder = gates[gate].watchCount > 0 ? fresh : old
                     let use = GrantUse(Segment(index: UInt32(second), track: 1), by: holder.grant, at: now)
@@ -152,7 +139,7 @@ import Testing
         }
         #expect(proofs >= 1)
         for gate in gates {
-            let leak = gate.leak(Self.holder().session)
+            let leak = gate.leak(LeakSample.holder().session)
             #expect(leak?.proven != nil && leak?.evidence == .forks && gate.watchCount == 0)
         }
     }
@@ -160,38 +147,26 @@ import Testing
     /// What a gate has proven is revoked by another one if it ends before it does so itself; once it is revoked, by none.
     @Test func `revoke what a gate has proven that is gone`() {
         var gate = Self.gate()
-        let holder = Self.holder()
-        let challenge = LeakChallenge(
-            playback: holder.playback,
-            session: holder.session,
-            sessionEnd: Self.time(100_000),
-            profile: "live",
-            time: Self.time(10)
-        )
-        _ = gate.apply(.challenged(challenge), at: Self.time(11))
-        let proof = LeakReport.proven(session: holder.session, evidence: .forks, time: Self.time(70))
-        #expect(gate.apply(proof, at: Self.time(71)).isEmpty && gate.sweep(at: Self.time(80)).isEmpty)
+        let holder = LeakSample.holder()
+        let challenge = LeakSample.challenge(at: 10)
+        _ = gate.apply(.challenged(challenge), at: LeakSample.time(11))
+        let proof = LeakReport.proven(session: holder.session, evidence: .forks, time: LeakSample.time(70))
+        #expect(gate.apply(proof, at: LeakSample.time(71)).isEmpty && gate.sweep(at: LeakSample.time(80)).isEmpty)
         let isDue = { (events: [LeakCases.Event]) in events.contains { if case .due = $0 { true } else { false } } }
-        #expect(isDue(gate.sweep(at: Self.time(86))))
+        #expect(isDue(gate.sweep(at: LeakSample.time(86))))
         gate.setRevoked(holder.session, true)
-        #expect(gate.sweep(at: Self.time(90)).isEmpty)
+        #expect(gate.sweep(at: LeakSample.time(90)).isEmpty)
     }
 
     /// A gate that only follows a challenge proves and revokes by itself.
     @Test func `revoke at a gate that did not challenge`() {
         var gate = Self.gate()
-        let holder = Self.holder()
-        let challenge = LeakChallenge(
-            playback: holder.playback,
-            session: holder.session,
-            sessionEnd: Self.time(100_000),
-            profile: "live",
-            time: Self.time(0)
-        )
-        _ = gate.apply(.challenged(challenge), at: Self.time(1))
+        let holder = LeakSample.holder()
+        let challenge = LeakSample.challenge(at: 0)
+        _ = gate.apply(.challenged(challenge), at: LeakSample.time(1))
         var events: [LeakCases.Event] = []
         for number in 0..<30 {
-            let now = Self.time(6 + 4 * Double(number))
+            let now = LeakSample.time(6 + 4 * Double(number))
             let use = GrantUse(Segment(index: UInt32(number), track: 1), by: UInt32(1 + number % 2), at: now)
             events += gate.record(use, of: holder.playback, at: now)
         }
@@ -203,15 +178,15 @@ import Testing
     @Test func `acquit one jar that asks all gates`() {
         var (random, gates) = (SplitMix64(seed: 1), [Self.gate(), Self.gate(), Self.gate()])
         for second in 0..<400 {
-            let (gate, now) = (second % 3, Self.time(Double(second)))
+            let (gate, now) = (second % 3, LeakSample.time(Double(second)))
             let isFresh = gates.contains { $0.watchCount > 0 } && second > 10
-            let holder = Self.holder(grant: isFresh ? 1 : 0, issued: isFresh ? 1000 : 0)
+            let holder = LeakSample.holder(grant: isFresh ? 1 : 0, issued: isFresh ? 1000 : 0)
             if second % 30 < 3 { _ = gates[gate].noteSeen(holder, isFirst: second < 3, at: now) }
             let use = GrantUse(Segment(index: UInt32(second), track: 1), by: holder.grant, at: now)
             _ = gates[gate].record(use, of: holder.playback, at: now)
             #expect(Self.exchange(&gates, at: Double(second) + 0.5, using: &random) == 0)
         }
-        #expect(gates.allSatisfy { $0.leak(Self.holder().session)?.proven == nil })
+        #expect(gates.allSatisfy { $0.leak(LeakSample.holder().session)?.proven == nil })
     }
 
     /// A player that moves to another gate, or whose gate is started again, is not suspected; nor are all those behind a load
@@ -219,23 +194,27 @@ import Testing
     @Test func `suspect neither a move nor a load balancer`() {
         var gate = Self.gate()
         let seen = { (number: UInt64, second: Double) in
-            LeakReport.seen(playback: Self.holder(number).playback, time: Self.time(second))
+            LeakReport.seen(playback: LeakSample.holder(number).playback, time: LeakSample.time(second))
         }
-        _ = gate.apply(seen(1, 99), at: Self.time(100))
-        #expect(gate.noteSeen(Self.holder(1), isFirst: true, at: Self.time(100)).isEmpty)
-        #expect(gate.noteSeen(Self.holder(1), isFirst: false, at: Self.time(130)).isEmpty)
-        #expect(gate.noteReturn(Self.holder(1), at: Self.time(135)).isEmpty && gate.removeChanges().isEmpty)
+        _ = gate.apply(seen(1, 99), at: LeakSample.time(100))
+        #expect(gate.noteSeen(LeakSample.holder(1), isFirst: true, at: LeakSample.time(100)).isEmpty)
+        #expect(gate.noteSeen(LeakSample.holder(1), isFirst: false, at: LeakSample.time(130)).isEmpty)
+        #expect(gate.noteReturn(LeakSample.holder(1), at: LeakSample.time(135)).isEmpty && gate.removeChanges().isEmpty)
         // Seen here, there, and here again.
-        _ = gate.apply(seen(1, 150), at: Self.time(151))
+        _ = gate.apply(seen(1, 150), at: LeakSample.time(151))
         #expect(gate.removeChanges().map(\.isWatched) == [true])
-        #expect(!gate.noteReturn(Self.holder(1), at: Self.time(152)).isEmpty)
+        #expect(!gate.noteReturn(LeakSample.holder(1), at: LeakSample.time(152)).isEmpty)
 
         gate = Self.gate()
         var suspected = 0
         for second in stride(from: 0.0, to: 300, by: 30) {
             for number in 1...200 as ClosedRange<UInt64> {
-                _ = gate.apply(seen(number, second), at: Self.time(second))
-                let events = gate.noteSeen(Self.holder(number), isFirst: second == 0, at: Self.time(second + 1))
+                _ = gate.apply(seen(number, second), at: LeakSample.time(second))
+                let events = gate.noteSeen(
+                    LeakSample.holder(number),
+                    isFirst: second == 0,
+                    at: LeakSample.time(second + 1)
+                )
                 if !events.isEmpty { suspected += 1 }
             }
         }
@@ -245,18 +224,12 @@ import Testing
 
     @Test func `of another time are ignored`() {
         var gate = Self.gate()
-        let challenge = LeakChallenge(
-            playback: 1,
-            session: Self.holder().session,
-            sessionEnd: Self.time(100_000),
-            profile: "live",
-            time: Self.time(1000)
-        )
-        for second in [900.0, 990, 1181, 5000] { _ = gate.apply(.challenged(challenge), at: Self.time(second)) }
+        let challenge = LeakSample.challenge(at: 1000)
+        for second in [900.0, 990, 1181, 5000] { _ = gate.apply(.challenged(challenge), at: LeakSample.time(second)) }
         #expect(gate.watchCount == 0)
         for second in [996.0, 1000, 1179] {
             var gate = Self.gate()
-            _ = gate.apply(.challenged(challenge), at: Self.time(second))
+            _ = gate.apply(.challenged(challenge), at: LeakSample.time(second))
             #expect(gate.watchCount == 1)
         }
     }
@@ -264,23 +237,27 @@ import Testing
     /// Uses of playbacks that no gate has challenged, and proofs of unknown ones, change nothing.
     @Test func `about unknown playbacks change nothing`() {
         var gate = Self.gate()
-        let use = GrantUse(Segment(index: 1, track: 1), by: 1, at: Self.time(1))
-        #expect(gate.apply(.used(playback: 7, use), at: Self.time(1)).isEmpty)
-        let proof = LeakReport.proven(session: SessionID(high: 7, low: 7), evidence: .forks, time: Self.time(1))
-        #expect(gate.apply(proof, at: Self.time(1)).isEmpty)
+        let use = GrantUse(Segment(index: 1, track: 1), by: 1, at: LeakSample.time(1))
+        #expect(gate.apply(.used(playback: 7, use), at: LeakSample.time(1)).isEmpty)
+        let proof = LeakReport.proven(session: SessionID(high: 7, low: 7), evidence: .forks, time: LeakSample.time(1))
+        #expect(gate.apply(proof, at: LeakSample.time(1)).isEmpty)
         #expect(gate.all.isEmpty && gate.watchCount == 0)
     }
 
     @Test func `wait for a store that is away, the newest ones`() {
         var gate = Self.gate()
         for number in 0..<9000 {
-            _ = gate.noteSeen(Self.holder(UInt64(number)), isFirst: true, at: Self.time(Double(number) / 100))
+            _ = gate.noteSeen(
+                LeakSample.holder(UInt64(number)),
+                isFirst: true,
+                at: LeakSample.time(Double(number) / 100)
+            )
         }
         let reports = gate.removeReports(atMost: .max)
         #expect(reports.count <= 4000 && gate.removeDropped() == 9000 - reports.count && gate.dropped == 0)
-        #expect(reports.last?.time == Self.time(89.99))
-        _ = gate.noteSeen(Self.holder(9), isFirst: true, at: Self.time(95))
+        #expect(reports.last?.time == LeakSample.time(89.99))
+        _ = gate.noteSeen(LeakSample.holder(9), isFirst: true, at: LeakSample.time(95))
         gate.putBack(reports)
-        #expect(gate.removeReports(atMost: .max).last?.time == Self.time(95))
+        #expect(gate.removeReports(atMost: .max).last?.time == LeakSample.time(95))
     }
 }
