@@ -91,14 +91,14 @@ import Testing
             import socket, sys, time
             path = sys.argv[1]
             s = socket.socket(socket.AF_UNIX) if path else socket.socket()
-            s.bind(path or ("127.0.0.1", 0)); print("bound", s.getsockname()[1:], flush=True)
+            s.bind(path or ("127.0.0.1", 0)); print("bound", s.getsockname()[1:], "done", flush=True)
             sys.argv[2] == "listen" and (s.listen(), print("ready", flush=True))
             time.sleep(300)
             """
         for mode in ["closed", "listen"] {
             let path = edge.asksOverTCP ? "" : folder.file("\(mode).sock")
             let gate = try Program(python, arguments: ["-c", script, path, mode], log: folder.file("\(mode).log"))
-            #expect(eventually { gate.output.contains(mode == "listen" ? "ready" : "bound") })
+            #expect(eventually { gate.output.contains(mode == "listen" ? "ready" : "done") })
             let port = gate.output.split(separator: "\n").first?.filter(\.isNumber) ?? ""
             let address = edge.asksOverTCP ? "127.0.0.1:\(port)" : path
             let proxy = try RunningEdge(edge, in: folder, gate: address, options: RunningEdge.Options(isPatient: false))
