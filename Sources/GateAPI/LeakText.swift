@@ -3,6 +3,7 @@
 
 package import Encodings
 internal import Platform
+internal import SharedGrants
 
 /// A shared playback as text, from an answer of the API.
 package struct LeakText {
@@ -29,41 +30,33 @@ package struct LeakText {
         leak.number(name).map { Timestamp(millisecondsSince1970: $0).iso8601 } ?? ""
     }
 
-    private struct Use {
-        let time: Timestamp
-        let index: Int64
-        let grant: Int64
-        let track: Int64
-
-        init?(_ element: JSON) {
-            guard let time = element.number("time"), let index = element.number("index"),
-                let grant = element.number("grant"), let track = element.number("track")
-            else { return nil }
-            (self.time, self.index) = (Timestamp(millisecondsSince1970: time), index)
-            (self.grant, self.track) = (grant, track)
-        }
-    }
-
     private static let columns: Int64 = 60
 
     /// The requests of the playback, a line each: the time, the segment as a column, and the grant as a letter.
     package var picture: String {
         guard case .array(let elements)? = leak["uses"] else { return "" }
-        let all = elements.compactMap { Use($0) }
-        // The track with the most requests: those of others have other numbers.
-        let counts = Dictionary(grouping: all, by: \.track).mapValues(\.count)
-        let main = counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
-        let uses = all.filter { $0.track == main }
+        let uses = elements.compactMap { Leak.Use($0) }.onMainTrack
         guard let first = uses.map(\.index).min(), let last = uses.map(\.index).max() else {
             return "It was not challenged, so there are no requests to show.\n"
         }
         return uses.map { use in
-            let column = (use.index - first) * (Self.columns - 1) / max(1, last - first)
+            let column = Int64(use.index - first) * (Self.columns - 1) / max(1, Int64(last - first))
             let letter = Character(Unicode.Scalar(UInt8(ascii: "A") + UInt8(use.grant % 26)))
             let before = String(repeating: "·", count: Int(column))
             let after = String(repeating: "·", count: Int(Self.columns - 1 - column))
             return "\(use.time.iso8601)  \(before)\(letter)\(after)  \(use.index)\n"
         }.joined()
+    }
+}
+
+extension Leak.Use {
+    /// Reads an element of an answer; `nil` if it is none.
+    fileprivate init?(_ element: JSON) {
+        guard let time = element.number("time"), let index = element.number("index").flatMap({ UInt32(exactly: $0) }),
+            let grant = element.number("grant").flatMap({ Int(exactly: $0) }), grant >= 0,
+            let track = element.number("track").flatMap({ UInt16(exactly: $0) })
+        else { return nil }
+        self.init(time: Timestamp(millisecondsSince1970: time), index: index, grant: grant, track: track)
     }
 }
 

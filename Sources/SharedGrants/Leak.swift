@@ -49,6 +49,11 @@ public struct Leak: Hashable, Sendable {
         public let grant: Int
         /// A hash of the segment's track.
         public let track: UInt16
+
+        /// Creates a use of its members.
+        package init(time: Timestamp, index: UInt32, grant: Int, track: UInt16) {
+            (self.time, self.index, self.grant, self.track) = (time, index, grant, track)
+        }
     }
 
     /// True if another gate has suspected it first, or has proven it.
@@ -63,6 +68,14 @@ public struct Leak: Hashable, Sendable {
     init(session: SessionID, until sessionEnd: Timestamp, profile: String, evidence: Evidence, at time: Timestamp) {
         (self.session, self.sessionEnd, self.profile, self.evidence) = (session, sessionEnd, profile, evidence)
         (suspected, last, watchedUntil) = (time, time, time)
+    }
+}
+
+extension [Leak.Use] {
+    /// The uses on the track with the most, for a picture: the segments of other tracks have other numbers.
+    package var onMainTrack: [Leak.Use] {
+        let tracks = Dictionary(grouping: self, by: \.track)
+        return tracks.max { ($0.value.count, $1.key) < ($1.value.count, $0.key) }?.value ?? []
     }
 }
 

@@ -6,7 +6,7 @@ package import Platform
 
 /// A fact about a playback that one observer reports to others. Facts are a set: their order and repetition change nothing.
 package enum LeakReport: Hashable, Sendable {
-    /// The playback was seen: at first, and once a minute.
+    /// The playback was seen: at first, and each half minute.
     case seen(playback: UInt64, time: Timestamp)
     /// The playback is challenged: its grants from before are replaced, and their uses reported.
     case challenged(LeakChallenge)

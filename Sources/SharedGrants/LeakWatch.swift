@@ -99,7 +99,7 @@ public final class LeakWatch: Sendable {
     /// - Parameters:
     ///   - path: The path without tokens, percent-encoded in normal form.
     ///   - isPartial: True if the request is for a range of bytes.
-    /// - Returns: True if the holder is to get a new grant now, so that its holder can be distinguished from others.
+    /// - Returns: True if the holder is to get a new grant now, by which it can be distinguished from others.
     package func count(_ path: Substring, isPartial: Bool, by holder: GrantHolder, at now: Timestamp) -> Bool {
         guard isActive, let segment = segment(at: path) else { return false }
         let count = table.count(segment, isPartial: isPartial, of: holder.playback, at: now, suspicion: Self.suspicion)
@@ -110,7 +110,7 @@ public final class LeakWatch: Sendable {
                 let events = cases.noteReturn(holder, at: now) + cases.record(use, of: holder.playback, at: now)
                 isDemanded = cases.demandsFreshGrant(from: holder, at: now)
                 // The record may have left for another, or the watch has ended.
-                table.setWatched(cases.isWatched(holder.playback), holder.playback)
+                table.setWatched(cases.isWatched(holder.playback), for: holder.playback)
                 return events
             }
         }
@@ -132,7 +132,7 @@ public final class LeakWatch: Sendable {
             watched.store(cases.action == nil ? -1 : cases.watchCount, ordering: .relaxed)
             return (events, cases.removeChanges())
         }
-        for (playback, isWatched) in changes { table.setWatched(isWatched, playback) }
+        for (playback, isWatched) in changes { table.setWatched(isWatched, for: playback) }
         for event in events { enqueue(event) }
     }
 
@@ -140,7 +140,7 @@ public final class LeakWatch: Sendable {
         guard case .dropped = eventQueue.yield(event) else { return }
         observer.countDropped()
         // It is due again at the next sweep.
-        if case .due(let leak) = event { cases.withLock { $0.setRevoked(leak.session, false) } }
+        if case .due(let leak) = event { cases.withLock { $0.setRevoked(false, for: leak.session) } }
     }
 
     // MARK: Renewals
@@ -207,7 +207,7 @@ public final class LeakWatch: Sendable {
         case .unproven(let leak): observer.observeUnproven(leak)
         case .due(let leak):
             let isRevoked = await revoke(leak.session, leak.sessionEnd)
-            cases.withLock { $0.setRevoked(leak.session, isRevoked) }
+            cases.withLock { $0.setRevoked(isRevoked, for: leak.session) }
             if isRevoked, await isFirst("revoked", of: leak, in: store) { observer.observeRevoked(leak) }
         }
     }
@@ -254,8 +254,7 @@ public final class LeakWatch: Sendable {
         // A gate that was away has much to read.
         for _ in 0..<Self.maximumRounds {
             let reports = cases.withLock { $0.removeReports(atMost: Self.reportsPerBatch) }
-            let batch = reports.isEmpty ? [] : LeakReportBatch(observer: number, reports: reports).encoded
-            guard let answer = try? await store.exchange(batch, after: position) else {
+            guard let answer = try? await store.exchange(encoded(reports), after: position) else {
                 // The store is away: the reports wait for the next exchange.
                 cases.withLock { $0.putBack(reports) }
                 return position
@@ -271,8 +270,12 @@ public final class LeakWatch: Sendable {
     /// Removes the reports that wait for other gates, and returns them as they are sent; empty for none.
     package func removeBatch(at now: Timestamp) -> [UInt8] {
         update { $0.sweep(at: now) }
-        let reports = cases.withLock { $0.removeReports(atMost: Self.reportsPerBatch) }
-        return reports.isEmpty ? [] : LeakReportBatch(observer: number, reports: reports).encoded
+        return encoded(cases.withLock { $0.removeReports(atMost: Self.reportsPerBatch) })
+    }
+
+    /// Returns reports as they are sent; empty for none.
+    private func encoded(_ reports: [LeakReport]) -> [UInt8] {
+        reports.isEmpty ? [] : LeakReportBatch(observer: number, reports: reports).encoded
     }
 
     /// Applies the reports of a gate; its own ones are ignored. Bytes that are no batch are counted and dropped.

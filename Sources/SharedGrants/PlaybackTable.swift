@@ -94,7 +94,7 @@ package final class PlaybackTable: Sendable {
     }
 
     /// Marks a playback that has a record as watched, or as not watched any more.
-    package func setWatched(_ isWatched: Bool, _ playback: UInt64) {
+    package func setWatched(_ isWatched: Bool, for playback: UInt64) {
         unsafe playgate_playbacks_watch(table, playback, isWatched ? 1 : 0)
     }
 }

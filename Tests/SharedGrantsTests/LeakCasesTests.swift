@@ -69,7 +69,7 @@ import Testing
         )
         let events = Self.turns(&cases, from: 16, to: 100)
         #expect(events.map(\.1) == ["proven", "due"] && events.allSatisfy { 60...75 ~= $0.0 })
-        cases.setRevoked(LeakSample.holder().session, true)
+        cases.setRevoked(true, for: LeakSample.holder().session)
         let leak = try #require(LeakCases.list(cases.all, at: LeakSample.time(100)).first)
         #expect(leak.isRevoked && leak.evidence == .forks && leak.grants == 2 && leak.returns >= 3)
         #expect(Set(leak.uses.map(\.grant)) == [0, 1] && leak.uses.count > 10)
@@ -87,7 +87,7 @@ import Testing
         #expect(Self.names(cases.set(.revoke, handover: .seconds(45))) == ["due"])
         #expect(Self.names(cases.set(.revoke, handover: .seconds(45))).isEmpty)
         // What could not be revoked is due again at the next sweep.
-        cases.setRevoked(LeakSample.holder().session, false)
+        cases.setRevoked(false, for: LeakSample.holder().session)
         #expect(Self.names(cases.sweep(at: LeakSample.time(120))) == ["due"])
         #expect(cases.sweep(at: LeakSample.time(121)).isEmpty)
     }

@@ -154,7 +154,7 @@ import Testing
         #expect(gate.apply(proof, at: LeakSample.time(71)).isEmpty && gate.sweep(at: LeakSample.time(80)).isEmpty)
         let isDue = { (events: [LeakCases.Event]) in events.contains { if case .due = $0 { true } else { false } } }
         #expect(isDue(gate.sweep(at: LeakSample.time(86))))
-        gate.setRevoked(holder.session, true)
+        gate.setRevoked(true, for: holder.session)
         #expect(gate.sweep(at: LeakSample.time(90)).isEmpty)
     }
 

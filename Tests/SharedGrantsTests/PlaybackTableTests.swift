@@ -73,11 +73,11 @@ import Testing
 
     @Test func `knows which playbacks are watched`() {
         let table = PlaybackTable(capacity: 64)
-        table.setWatched(true, 42)
+        table.setWatched(true, for: 42)
         #expect(!table.count((0, 1), suspicion: 5).contains(.watched))
-        table.setWatched(true, 42)
+        table.setWatched(true, for: 42)
         #expect(table.count((4, 2), suspicion: 5).contains(.watched))
-        table.setWatched(false, 42)
+        table.setWatched(false, for: 42)
         #expect(!table.count((8, 3), suspicion: 5).contains(.watched))
     }
 

@@ -64,10 +64,9 @@ extension OperatorPage {
     }
 
     private static func picture(of leak: Leak) -> LeaksView.Picture? {
-        let counts = Dictionary(grouping: leak.uses, by: \.track)
-        guard let uses = counts.max(by: { ($0.value.count, $1.key) < ($1.value.count, $0.key) })?.value,
-            let first = uses.first,
-            let last = uses.last, let low = uses.map(\.index).min(), let high = uses.map(\.index).max()
+        let uses = leak.uses.onMainTrack
+        guard let first = uses.first, let last = uses.last, let low = uses.map(\.index).min(),
+            let high = uses.map(\.index).max()
         else { return nil }
         let duration = max(1, last.time.millisecondsSince1970 - first.time.millisecondsSince1970)
         let dots = uses.map { use in
