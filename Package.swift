@@ -57,6 +57,7 @@ let package = Package(
         // The headers of the C interface, and what of it is C: EmbeddedGate implements the rest. Servers' modules are built by scripts.
         .target(
             name: "CPlaygate",
+            dependencies: ["CPlaybacks"],
             path: "c",
             exclude: ["edge", "playbacks", "servers"],
             sources: ["core"],
@@ -120,7 +121,7 @@ let package = Package(
             "EmbeddedGate",
             [
                 "CPlaygate", "Platform", "Encodings", "MediaResources", "MediaTokens", "RequestTargets", "EdgeTokens",
-                "PlaybackGate", "EdgeChecks",
+                "SharedGrants", "PlaybackGate", "EdgeChecks",
             ]
         ),
         .room(
@@ -282,7 +283,8 @@ let package = Package(
         .executableTarget(
             name: "leak-simulation",
             dependencies: [
-                "Platform", "EdgeTokens", "ReplayStores", "SharedGrants", "CommandLineSupport", .arguments,
+                "CPlaygate", "Platform", "EdgeTokens", "ReplayStores", "SharedGrants", "EmbeddedGate",
+                "CommandLineSupport", .arguments,
             ],
             path: "bench/leaks",
             swiftSettings: .strict
@@ -344,7 +346,8 @@ let package = Package(
             "EmbeddedGate",
             [
                 "CPlaygate", "Platform", "Encodings", "MediaResources", "Keys", "MediaTokens", "RequestTargets",
-                "EdgeTokens", "CommonAccessTokens", "ReplayStores", "PlaybackGate", "EdgeChecks", "EmbeddedGate",
+                "EdgeTokens", "CommonAccessTokens", "ReplayStores", "SharedGrants", "PlaybackGate", "EdgeChecks",
+                "EmbeddedGate",
                 "GateTestSupport", .nio("NIOCore"), .nio("NIOPosix"),
             ],
             exclude: ["Programs"],

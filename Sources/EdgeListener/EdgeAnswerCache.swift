@@ -54,6 +54,8 @@ package final class EdgeAnswerCache: Sendable {
         package let revision: UInt64
         /// The holder of the grant, if requests for segments are counted.
         package let holder: GrantHolder?
+        /// The number of the edge that counts its requests by itself; `nil` for none.
+        package let observer: UInt64?
         /// True if the request was for a range of bytes.
         package let isPartial: Bool
 
@@ -64,6 +66,7 @@ package final class EdgeAnswerCache: Sendable {
         /// - Parameters:
         ///   - fields: The header fields of the check, and the arguments of HAProxy's.
         ///   - holder: The holder of the grant, if requests for segments are counted.
+        ///   - observer: The number of the edge that counts its requests by itself; `nil` for none.
         ///   - isPartial: True if the request was for a range of bytes.
         package init(
             _ answer: EdgeAnswer,
@@ -71,10 +74,11 @@ package final class EdgeAnswerCache: Sendable {
             fields: HTTPFields,
             revision: UInt64,
             holder: GrantHolder? = nil,
+            observer: UInt64? = nil,
             isPartial: Bool = false
         ) {
             self.answer = answer
-            (self.holder, self.isPartial) = (holder, isPartial)
+            (self.holder, self.observer, self.isPartial) = (holder, observer, isPartial)
             let isOffload = dialect == .spoe
             variables = isOffload ? SPOEVariables(in: fields) : .all
             written = isOffload ? SPOEActions(answer, variables: variables).written : answer.written

@@ -135,7 +135,8 @@ package struct EdgeResponder: BodilessService {
         at now: Timestamp
     ) -> Bool {
         guard let holder = answer.holder else { return false }
-        return gate.leaks?.count(path, isPartial: answer.isPartial, by: holder, at: now) ?? false
+        let edge = answer.observer
+        return gate.leaks?.count(path, isPartial: answer.isPartial, by: holder, countedBy: edge, at: now) ?? false
     }
 
     /// Decides a check, once, of a peer that has no connection of HTTP.
@@ -155,10 +156,11 @@ package struct EdgeResponder: BodilessService {
         miss: EdgeAnswerCache.Miss? = nil
     ) -> Reply<EdgeAnswer> {
         let now = clock()
-        let client = PlaybackRequest.Client(
+        var client = PlaybackRequest.Client(
             traceparent: fields.first("traceparent"),
             edge: found?.dialect.rawValue ?? "none"
         )
+        if snapshot.gate.leaks?.hasReporters ?? false { client.observer = fields.observer }
         // A target that cannot be parsed is not logged: it may contain a token.
         func unread() -> PlaybackRequest {
             PlaybackRequest(.path(found?.dialect.endpoint ?? "/"), token: nil, client: client)
@@ -243,6 +245,7 @@ package struct EdgeResponder: BodilessService {
                 fields: fields,
                 revision: miss.revision,
                 holder: holder,
+                observer: check.client.observer,
                 isPartial: check.request.check.isPartial
             )
         }
@@ -318,6 +321,11 @@ package struct EdgeResponder: BodilessService {
         requests.count(EdgeDialect(rawValue: request.client.edge ?? ""), status: answer.status)
         return answer
     }
+}
+
+extension HTTPFields {
+    /// The number of the edge that counts the request by itself, which no client knows; `nil` without one.
+    fileprivate var observer: UInt64? { first("x-original-observer").flatMap { UInt64($0, radix: 16) } }
 }
 
 extension Gate {

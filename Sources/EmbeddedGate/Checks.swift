@@ -10,6 +10,7 @@ internal import MediaTokens
 internal import Platform
 internal import PlaybackGate
 internal import RequestTargets
+internal import SharedGrants
 
 /// See `playgate.h`.
 @c @implementation
@@ -21,6 +22,11 @@ public func playgate_check(
 ) -> Int32 {
     guard let answer = unsafe answer, unsafe answer.pointee.size >= UInt32(PLAYGATE_ANSWER_SIZE_1) else {
         return Result.argument
+    }
+    guard unsafe answer.pointee.size >= UInt32(MemoryLayout<playgate_answer>.size) else {
+        return unsafe withWhole(answer, size: answer.pointee.size) {
+            unsafe playgate_check(engine, location, request, $0)
+        }
     }
     guard Forks.areOver else { return unsafe answer.pointee.fail(with: Codes.internalFailure, returning: Result.fork) }
     guard let engine = unsafe Handle.object(of: engine, as: EmbeddedChecker.self), let request = unsafe request,
@@ -213,7 +219,7 @@ extension playgate_answer {
 
     /// Adds the id of the request at the end of the buffer, which is used up to there.
     fileprivate mutating func trace(_ parent: playgate_slice) {
-        let texts = unsafe [mvpd, requestor, resource, session, grant, set_cookie]
+        let texts = unsafe [mvpd, requestor, resource, session, profile, grant, set_cookie]
         let used = unsafe texts.reduce(0) { unsafe $0 + $1.length }
         guard let start = unsafe buffer, unsafe used <= capacity else { return }
         var text = unsafe TextBuffer(start + used, capacity: capacity - used)
@@ -274,10 +280,20 @@ extension playgate_answer {
         if unsafe text.isTruncated { unsafe flags |= UInt32(PLAYGATE_ANSWER_TRUNCATED) }
     }
 
+    /// Adds what an observer needs of a grant whose renewals are counted.
+    private mutating func fill(_ holder: GrantHolder, text: inout TextBuffer) {
+        unsafe playback = holder.playback
+        unsafe issued = holder.issued.millisecondsSince1970
+        unsafe playback_end = holder.sessionEnd.millisecondsSince1970
+        unsafe grant_number = holder.grant
+        unsafe profile = text.write(holder.profile)
+    }
+
     private mutating func fill(_ access: GrantedAccess?, text: inout TextBuffer, at now: Timestamp) {
         guard let access else { return }
-        if case .accepted(let accepted) = access, let end = accepted.grant.expires {
-            unsafe expires = end.millisecondsSince1970
+        if case .accepted(let accepted) = access {
+            if let end = accepted.grant.expires { unsafe expires = end.millisecondsSince1970 }
+            if let holder = GrantHolder(accepted.grant) { unsafe fill(holder, text: &text) }
         }
         guard let renewed = access.delivered else { return }
         unsafe expires = renewed.expires.millisecondsSince1970

@@ -81,6 +81,33 @@ func withWhole<Structure, Value>(
     return unsafe withUnsafePointer(to: copy, body)
 }
 
+/// Calls `body` with a whole answer, and copies the members that an older caller has memory for.
+///
+/// - Parameters:
+///   - answer: The answer.
+///   - size: Its size, in bytes: at least that of the first version.
+@unsafe
+@inline(never)
+func withWhole(
+    _ answer: UnsafeMutablePointer<playgate_answer>,
+    size: UInt32,
+    body: (UnsafeMutablePointer<playgate_answer>) -> Int32
+) -> Int32 {
+    var whole = unsafe playgate_answer()
+    unsafe (whole.size, whole.buffer, whole.capacity) = (
+        UInt32(MemoryLayout<playgate_answer>.size), answer.pointee.buffer, answer.pointee.capacity
+    )
+    let result = unsafe withUnsafeMutablePointer(to: &whole, body)
+    unsafe whole.size = size
+    unsafe withUnsafeBytes(of: &whole) { bytes in
+        unsafe UnsafeMutableRawPointer(answer).copyMemory(
+            from: bytes.baseAddress.unsafelyUnwrapped,
+            byteCount: min(Int(size), bytes.count)
+        )
+    }
+    return result
+}
+
 /// A writer of texts into the memory of a caller.
 @unsafe
 struct TextBuffer {

@@ -5,6 +5,7 @@ internal import GateConfiguration
 internal import KeySources
 internal import Manifests
 internal import NIOHTTP1
+internal import SharedGrants
 
 /// An operation of the API, identified by its path.
 enum APIOperation {
@@ -38,6 +39,8 @@ enum APIOperation {
     case leak(Substring)
     /// The policy for edges that check by themselves.
     case policy
+    /// What such an edge has counted, and its orders.
+    case reports
     case codes
     case code(Substring)
     case catalogue(Substring)
@@ -65,6 +68,7 @@ enum APIOperation {
         case "/v1/revocations/export": self = .revocations
         case "/v1/leaks": self = .leaks
         case "/v1/policy": self = .policy
+        case "/v1/edge/reports": self = .reports
         case "/v1/codes": self = .codes
         case "/openapi.yaml": self = .document
         case "/.well-known/jwks.json": self = .keys(.jwkSet)
@@ -95,7 +99,7 @@ enum APIOperation {
         case .exchange, .renew, .explain, .redirect, .rewrite: .grant
         case .revoke, .lift, .liftByID, .revocations, .leaks, .leak: .revoke
         case .catalogue: .catalogue
-        case .policy: .edge
+        case .policy, .reports: .edge
         case .codes, .code, .document, .keys: nil
         }
     }
@@ -114,6 +118,7 @@ enum APIOperation {
         case .rewrite: Self.largestManifest
         case .sign: SignBody.largestBody
         case .hostedValidate, .hostedSign: 64 * 1024
+        case .reports: LeakReportBatch.maximumSize
         case .end, .liftByID, .revocations, .leaks, .leak, .policy, .codes, .code, .catalogue, .document, .keys: nil
         }
     }
@@ -133,6 +138,7 @@ enum APIOperation {
     func accepts(_ type: String?) -> Bool {
         if case .rewrite = self { return ManifestType(type: type, path: "") != nil }
         if isHosted { return FormParameters.isForm(type) }
+        if case .reports = self { return type == "application/octet-stream" }
         if type == "application/json" { return true }
         return type?.prefix { $0 != ";" }.lowercased().filter { $0 != " " } == "application/json"
     }

@@ -3,6 +3,8 @@
 
 internal import EdgeTokens
 internal import Encodings
+internal import HTTPServer
+internal import NIOCore
 internal import Platform
 internal import SharedGrants
 
@@ -11,9 +13,38 @@ extension APIResponder {
     func listLeaks(_ call: RequestContext) -> APIAnswer {
         let members: [JSON.Member] = [
             ("leaks", .array(leaks.leaks(at: call.time).map { .object($0.members) })),
+            (
+                "edges",
+                .array(
+                    edges.present(at: call.time).map { edge, reports in
+                        .object([
+                            ("caller", .string(edge.caller)), ("reports", .bool(reports)),
+                            ("last", .number(edge.last.millisecondsSince1970)),
+                        ])
+                    }
+                )
+            ),
             ("trace", .string("\(call.trace)")),
         ]
         return .json(.object(members), trace: call.trace)
+    }
+
+    /// `POST /v1/edge/reports`: records what an edge that decides by itself has counted, and answers with its orders. Both are binary:
+    /// see `LeakReportBatch` and `LeakOrders`.
+    func recordReports(_ call: RequestContext, by caller: String?) throws(APIRefusal) -> APIAnswer {
+        guard APIOperation.reports.accepts(call.request.first("content-type")) else {
+            throw APIRefusal(.unsupportedMediaType, details: "the body must be application/octet-stream")
+        }
+        let limit = LeakReportBatch.maximumSize
+        let body = call.request.body ?? ByteBuffer()
+        guard !call.request.isTooLarge, body.readableBytes <= limit else {
+            throw APIRefusal(.bodyTooLarge, details: "at most \(limit) bytes")
+        }
+        guard let orders = leaks.exchange(Array(body.readableBytesView), at: call.time) else {
+            throw APIRefusal(.invalidRequest, details: "the body is no batch of reports")
+        }
+        edges.note(caller, isReport: true, at: call.time)
+        return APIAnswer(orders, type: "application/octet-stream", trace: call.trace)
     }
 
     /// `GET /v1/leaks/{session}`: a playback of the list, with the requests since its challenge.

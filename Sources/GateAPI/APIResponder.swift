@@ -32,7 +32,9 @@ package final class APIResponder: HTTPService {
     package let journal: RevocationJournal
     /// The watch for shared grants.
     let leaks: LeakWatch
-    /// The policies for edges that check by themselves.
+    /// The edges that check by themselves.
+    package let edges: CheckingEdges
+    /// The policies for them.
     package let policies: PolicyPublisher
     package let bodyLimit: Int
     private let helpURL: String
@@ -50,6 +52,7 @@ package final class APIResponder: HTTPService {
         revocationCache: RevocationCache?,
         journal: RevocationJournal,
         leaks: LeakWatch,
+        edges: CheckingEdges,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.live = live
@@ -59,6 +62,7 @@ package final class APIResponder: HTTPService {
         self.revocationCache = revocationCache
         self.journal = journal
         self.leaks = leaks
+        self.edges = edges
         policies = PolicyPublisher(live, revocationCache: revocationCache)
         self.clock = clock
         bodyLimit = configuration.listener.limits.bodyBytes
@@ -105,6 +109,8 @@ package final class APIResponder: HTTPService {
         do throws(APIRefusal) {
             let caller = try Self.authenticate(request, for: operation, in: snapshot)
             let admission = HTTPAdmission(snapshot: snapshot.number, caller: caller)
+            // A batch of reports has the size that its edge was built with.
+            if case .reports = operation { return .body(limit: limit, admission) }
             return .body(limit: min(bodyLimit, limit), admission)
         } catch { return .answer }
     }
@@ -191,7 +197,10 @@ package final class APIResponder: HTTPService {
         case .revocations: return .now(try export(call))
         case .leaks: return .now(listLeaks(call))
         case .leak(let session): return .now(try leak(session, in: call))
-        case .policy: return try policy(call)
+        case .policy:
+            edges.note(caller, isReport: false, at: call.time)
+            return try policy(call)
+        case .reports: return .now(try recordReports(call, by: caller))
         case .codes: return .now(APIAnswer(shared: codes, type: "application/json", trace: call.trace))
         case .code(let code):
             guard let entry = CodeTable.entry(code, helpURL: helpURL) else { throw APIRefusal(.codeUnknown) }

@@ -54,6 +54,7 @@ struct ServiceParts {
     let journal: RevocationJournal
     /// The watch for shared grants.
     let leaks: LeakWatch
+    let checkingEdges = CheckingEdges()
 
     /// - Throws: ``ConfigurationError`` if the store cannot be opened or a certificate cannot be used.
     init(
@@ -196,6 +197,7 @@ struct ServiceParts {
             revocationCache: revocationCache,
             journal: journal,
             leaks: leaks,
+            edges: checkingEdges,
             clock: environment.clock
         )
         listeners = [
@@ -224,6 +226,7 @@ struct ServiceParts {
             state: state,
             revocationCache: revocationCache,
             leaks: leaks,
+            edges: checkingEdges,
             isSecure: configuration.admin.tls != nil,
             journal: journal,
             clock: environment.clock

@@ -66,6 +66,8 @@ public struct PlaybackRequest: Hashable, Sendable {
         public var caller: String?
         /// The kind of edge that sends the request for its client; `nil` for a player backend.
         public var edge: String?
+        /// The number by which an edge that counts its requests by itself reports them; `nil` for none.
+        package var observer: UInt64?
 
         /// Creates facts about a caller.
         public init(

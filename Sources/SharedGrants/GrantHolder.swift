@@ -19,6 +19,15 @@ package struct GrantHolder: Sendable {
     /// The name of the profile.
     package let profile: String
 
+    private static let multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
+    /// The number that undoes a multiplication by the other one, modulo 2^64.
+    private static let inverse: UInt64 = 0xF1DE_83E1_9937_733D
+
+    /// True if a number is that of a playback of this session, with any chain of renewals.
+    static func isPlayback(_ number: UInt64, of session: SessionID) -> Bool {
+        (session.low ^ number) &* inverse <= UInt64(UInt32.max)
+    }
+
     /// Creates a value of its members.
     ///
     /// - Parameters:
@@ -32,7 +41,7 @@ package struct GrantHolder: Sendable {
         issued: Timestamp,
         profile: String
     ) {
-        let playback = session.low ^ UInt64(chain) &* 0x9E37_79B9_7F4A_7C15
+        let playback = session.low ^ UInt64(chain) &* Self.multiplier
         self.playback = playback == 0 ? 1 : playback
         let hash = identifier.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
         grant = UInt32(truncatingIfNeeded: hash ^ hash >> 32)

@@ -17,8 +17,12 @@ package struct LeakCases: Sendable {
     private var pauses: [UInt64: Pause] = [:]
     private var nextSweep = Timestamp(millisecondsSince1970: .min)
     private var sightings = Sightings()
-    /// True if other observers read what happens here, and report what happens there.
-    package var isShared = false { didSet { terms.patience = isShared ? Self.patience : .zero } }
+    /// True if other gates read what happens here, and report what happens there.
+    package var isShared = false { didSet { setPatience() } }
+    /// The edges that count by themselves, with the times of their last reports.
+    private var edges: [UInt64: Timestamp] = [:] { didSet { setPatience() } }
+    /// The playbacks whose next holder an edge is to report, until a time.
+    private var looks: [UInt64: [UInt64: Timestamp]] = [:]
     /// The reports that wait for other observers.
     private var outgoing: [LeakReport] = []
     /// The number of reports that had no room, or came too late or too early.
@@ -49,6 +53,10 @@ package struct LeakCases: Sendable {
         let challenge: LeakChallenge
         let cause: Cause
         var evidence: ForkEvidence
+        /// The edge by whose report it began; 0 for this gate.
+        let origin: UInt64
+        /// The edges that have a grant of the playback: the uses that others report do not count.
+        var edges: Set<UInt64> = []
         /// The numbers of the grants, in the order of their first use.
         var numbers: [UInt32: Int] = [:]
     }
@@ -70,12 +78,23 @@ package struct LeakCases: Sendable {
     private static let reportCapacity = 4000
     /// The greatest lead of another clock, in milliseconds.
     private static let greatestLead: Int64 = 5000
+    /// The maximum numbers of edges, of those of a playback, of watches by the reports of one edge, and of its holders to report.
+    private static let (edgeCapacity, edgesPerWatch, watchesPerEdge, lookCapacity) = (256, 64, 512, 512)
+    /// The time for which an edge is known after a report, and for which it is to report a holder, in milliseconds.
+    private static let (edgeLife, lookLife): (Int64, Int64) = (30_000, 60_000)
+    /// The longest time for which a playback is revoked by an edge's report.
+    private static let longestSession: Int64 = 30 * 86_400_000
     /// The pause after a watch for turns without a proof; that after one for sightings, of which each is twice the one before, up to
     /// the longest. In milliseconds.
     private static let (turnsPause, firstPause, longestPause): (Int64, Int64, Int64) = (120_000, 60_000, 1_800_000)
 
     /// Creates an empty list.
     package init() {}
+
+    /// True if other gates or edges report what happens there.
+    package var isObserved: Bool { isShared || !edges.isEmpty }
+
+    private mutating func setPatience() { terms.patience = isObserved ? Self.patience : .zero }
 
     /// The number of playbacks that are watched.
     package var watchCount: Int { watches.count }
@@ -138,12 +157,6 @@ package struct LeakCases: Sendable {
 
     /// Begins to watch a playback that more than one seem to hold.
     package mutating func suspect(_ holder: GrantHolder, because cause: Cause, at now: Timestamp) -> [Event] {
-        guard action != nil, watches[holder.playback] == nil, watches.count < Self.watchCapacity,
-            cases[holder.session]?.proven == nil, pauses[holder.playback].map({ $0.end <= now }) ?? true
-        else { return [] }
-        var events = sweepIfDue(at: now)
-        let facts = (session: holder.session, end: holder.sessionEnd, profile: holder.profile)
-        guard beginCase(of: facts, evidence: .forks, at: now, events: &events) else { return events }
         let challenge = LeakChallenge(
             playback: holder.playback,
             session: holder.session,
@@ -151,15 +164,26 @@ package struct LeakCases: Sendable {
             profile: holder.profile,
             time: now
         )
-        begin(challenge, because: cause)
+        return begin(suspected: challenge, because: cause, by: 0)
+    }
+
+    private mutating func begin(suspected challenge: LeakChallenge, because cause: Cause, by edge: UInt64) -> [Event] {
+        let now = challenge.time
+        guard action != nil, watches[challenge.playback] == nil, watches.count < Self.watchCapacity,
+            cases[challenge.session]?.proven == nil, pauses[challenge.playback].map({ $0.end <= now }) ?? true
+        else { return [] }
+        var events = sweepIfDue(at: now)
+        let facts = (session: challenge.session, end: challenge.sessionEnd, profile: challenge.profile)
+        guard beginCase(of: facts, evidence: .forks, at: now, events: &events) else { return events }
+        begin(challenge, because: cause, by: edge)
         report(.challenged(challenge))
-        if let leak = cases[holder.session] { events.append(.challenged(leak)) }
+        if let leak = cases[challenge.session] { events.append(.challenged(leak)) }
         return events
     }
 
-    private mutating func begin(_ challenge: LeakChallenge, because cause: Cause) {
+    private mutating func begin(_ challenge: LeakChallenge, because cause: Cause, by edge: UInt64 = 0) {
         let evidence = ForkEvidence(since: challenge.time, terms: terms)
-        watches[challenge.playback] = Watch(challenge: challenge, cause: cause, evidence: evidence)
+        watches[challenge.playback] = Watch(challenge: challenge, cause: cause, evidence: evidence, origin: edge)
         changes.append((challenge.playback, true))
         update(challenge.session) { leak in
             leak.challenged = challenge.time
@@ -228,37 +252,128 @@ package struct LeakCases: Sendable {
     ///
     /// - Parameter isFirst: True if it was not seen here before. A player may have moved from another observer.
     package mutating func noteSeen(_ holder: GrantHolder, isFirst: Bool, at now: Timestamp) -> [Event] {
-        guard isShared, action != nil else { return [] }
+        guard isObserved, action != nil else { return [] }
         report(.seen(playback: holder.playback, time: now))
-        guard sightings.noteSeen(holder.playback, isFirst: isFirst, at: now) else { return [] }
+        let isAgain = sightings.note(holder.playback, by: 0, isFirst: isFirst, time: now, at: now)
+        lookForReturns(of: holder.playback, at: now)
+        if isFirst { return [] }
+        sightings.countAgain(holder.playback, by: 0)
+        guard isAgain, sightings.isShared(holder.playback, since: 0) else { return [] }
         return suspect(holder, because: .sightings, at: now)
+    }
+
+    /// Has the next request looked at where a playback was seen before others saw it.
+    private mutating func lookForReturns(of playback: UInt64, at now: Timestamp) {
+        for observer in sightings.observersBeforeOthers(of: playback) {
+            if observer == 0 {
+                changes.append((playback, true))
+            } else if edges[observer] != nil, watches[playback] == nil,
+                looks[observer, default: [:]].count < Self.lookCapacity
+            {
+                looks[observer, default: [:]][playback] = now.advanced(byMilliseconds: Self.lookLife)
+            }
+        }
     }
 
     /// Suspects a playback that another observer has seen since it was seen here before, and that is here again.
     package mutating func noteReturn(_ holder: GrantHolder, at now: Timestamp) -> [Event] {
-        guard isShared, action != nil, sightings.isShared(holder.playback) else { return [] }
+        guard isObserved, action != nil, sightings.isShared(holder.playback, since: 0) else { return [] }
         return suspect(holder, because: .sightings, at: now)
     }
 
-    /// Applies a report of another observer. Reports of other times are counted and dropped; uses of playbacks that are not
+    /// Applies a report of another gate. Reports of other times are counted and dropped; uses of playbacks that are not
     /// watched are ignored.
-    package mutating func apply(_ report: LeakReport, at now: Timestamp) -> [Event] {
-        guard action != nil else { return [] }
-        guard report.time <= now.advanced(byMilliseconds: Self.greatestLead),
-            now <= report.time.advanced(byMilliseconds: LeakChallenge.length)
-        else {
-            dropped += 1
-            return []
-        }
+    ///
+    /// - Parameter gate: The number of the gate.
+    package mutating func apply(_ report: LeakReport, of gate: UInt64, at now: Timestamp) -> [Event] {
+        guard action != nil, isTimely(report, at: now) else { return [] }
         switch report {
         case .seen(let playback, let time):
-            // The next request here is looked at.
-            if sightings.noteSeenElsewhere(playback, time: time, at: now) { changes.append((playback, true)) }
+            sightings.note(playback, by: gate, time: time, at: now)
+            lookForReturns(of: playback, at: now)
         case .used(let playback, let use): return add(use, to: playback, at: now)
         case .challenged(let challenge): adopt(challenge)
         case .proven(let session, let evidence, let time): adoptProof(of: session, by: evidence, at: time)
+        // Gates report what follows from it.
+        case .held: dropped += 1
         }
         return []
+    }
+
+    private mutating func isTimely(_ report: LeakReport, at now: Timestamp) -> Bool {
+        let isTimely =
+            report.time <= now.advanced(byMilliseconds: Self.greatestLead)
+            && now <= report.time.advanced(byMilliseconds: LeakChallenge.length)
+        if !isTimely { dropped += 1 }
+        return isTimely
+    }
+
+    // MARK: Edges
+
+    /// Notes that an edge counts by itself. Returns false if there are too many.
+    package mutating func note(edge: UInt64, at now: Timestamp) -> Bool {
+        guard edge != 0, edges[edge] != nil || edges.count < Self.edgeCapacity else { return false }
+        edges[edge] = now
+        return true
+    }
+
+    /// True if an edge of this number counts by itself.
+    package func isEdge(_ number: UInt64) -> Bool { edges[number] != nil }
+
+    /// Applies a report of an edge. Only what it can know counts: sightings, and uses of playbacks of which it has a grant.
+    package mutating func apply(_ report: LeakReport, ofEdge edge: UInt64, at now: Timestamp) -> [Event] {
+        guard action != nil, isTimely(report, at: now) else { return [] }
+        switch report {
+        case .seen(let playback, let time):
+            self.report(report)
+            if sightings.note(playback, by: edge, time: time, at: now) { sightings.countAgain(playback, by: edge) }
+            lookForReturns(of: playback, at: now)
+            return []
+        case .held(let held): return apply(held, ofEdge: edge, at: now)
+        case .used(let playback, let use):
+            // The edge is no witness of a playback of which it has no grant.
+            guard watches[playback]?.edges.contains(edge) ?? false else { return [] }
+            return record(use, of: playback, at: now)
+        case .challenged, .proven:
+            dropped += 1
+            return []
+        }
+    }
+
+    private mutating func apply(_ held: HeldPlayback, ofEdge edge: UInt64, at now: Timestamp) -> [Event] {
+        looks[edge]?[held.playback] = nil
+        let isSighted = held.cause == .sighted && sightings.isShared(held.playback, since: edge)
+        let isSuspected = held.cause == .turns || isSighted
+        var events: [Event] = []
+        if isSuspected, watches.values.count(where: { $0.origin == edge }) < Self.watchesPerEdge {
+            let challenge = LeakChallenge(
+                playback: held.playback,
+                session: held.session,
+                sessionEnd: min(held.sessionEnd, now.advanced(byMilliseconds: Self.longestSession)),
+                profile: held.profile,
+                time: now
+            )
+            events = begin(suspected: challenge, because: isSighted ? .sightings : .turns, by: edge)
+        }
+        if let index = watches.index(forKey: held.playback), watches.values[index].challenge.session == held.session,
+            watches.values[index].edges.count < Self.edgesPerWatch
+        {
+            watches.values[index].edges.insert(edge)
+        }
+        return events
+    }
+
+    /// The orders for an edge: about playbacks that it has seen.
+    package mutating func orders(for edge: UInt64, at now: Timestamp) -> [LeakOrders.Order] {
+        var orders: [LeakOrders.Order] = []
+        for (playback, watch) in watches where now <= watch.challenge.end {
+            let isKnown = watch.edges.contains(edge)
+            guard isKnown || sightings.hasSeen(playback, by: edge) else { continue }
+            let (before, end) = (watch.challenge.before, watch.challenge.end)
+            orders.append(.watch(playback: playback, before: before, end: end, isKnown: isKnown))
+        }
+        looks[edge] = looks[edge]?.filter { now <= $0.value && watches[$0.key] == nil }
+        return orders + (looks[edge] ?? [:]).map { .look(playback: $0.key, end: $0.value) }
     }
 
     /// Begins the watch that another observer has begun.
@@ -380,13 +495,16 @@ package struct LeakCases: Sendable {
     /// Ends the watches and the suspicions that nothing has followed.
     package mutating func sweep(at now: Timestamp) -> [Event] {
         nextSweep = now.advanced(byMilliseconds: 1000)
+        for (edge, last) in edges where last.advanced(byMilliseconds: Self.edgeLife) < now {
+            (edges[edge], looks[edge]) = (nil, nil)
+        }
         var events: [Event] = []
         for playback in Array(watches.keys) {
             guard let index = watches.index(forKey: playback) else { continue }
             if watches.values[index].challenge.end < now {
                 pause(playback, after: watches.values[index].cause, at: now)
                 endWatch(of: playback)
-            } else if isShared, watches.values[index].evidence.advance(to: now) {
+            } else if watches.values[index].evidence.advance(to: now) {
                 // By the uses that have waited for those of other observers.
                 events += judge(playback, at: now)
             }

@@ -14,6 +14,49 @@ package enum LeakReport: Hashable, Sendable {
     case used(playback: UInt64, GrantUse)
     /// The playback is proven to be shared.
     case proven(session: SessionID, evidence: Leak.Evidence, time: Timestamp)
+    /// An edge has a grant of the playback: only who has one knows its session.
+    case held(HeldPlayback)
+}
+
+/// A playback of which an edge has a grant.
+package struct HeldPlayback: Hashable, Sendable {
+    package let playback: UInt64
+    package let session: SessionID
+    package let sessionEnd: Timestamp
+    package let profile: String
+    package let time: Timestamp
+    /// The reason of the report.
+    package let cause: Cause
+
+    /// A reason to report a holder.
+    package enum Cause: UInt8, Sendable {
+        /// The playback is watched.
+        case watched = 0
+        /// Players took turns at the edge.
+        case turns = 1
+        /// The playback was seen elsewhere, and is at the edge again.
+        case sighted = 2
+    }
+
+    /// Creates a value of its members; `nil` if the number of the playback is none of its session, or the profile's name has
+    /// control characters.
+    package init?(
+        _ playback: UInt64,
+        session: SessionID,
+        until sessionEnd: Timestamp,
+        profile: String,
+        at time: Timestamp,
+        because cause: Cause
+    ) {
+        let isPrintable = profile.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+        guard isPrintable, GrantHolder.isPlayback(playback, of: session) else { return nil }
+        self.playback = playback
+        self.session = session
+        self.sessionEnd = sessionEnd
+        self.profile = profile
+        self.time = time
+        self.cause = cause
+    }
 }
 
 /// The challenge of a playback whose grant more than one seem to hold.
@@ -70,7 +113,7 @@ package struct LeakReportBatch: Hashable, Sendable {
     /// Creates a batch of its members.
     package init(observer: UInt64, reports: [LeakReport]) { (self.observer, self.reports) = (observer, reports) }
 
-    private enum Kind: UInt8 { case seen = 1, challenged, used, proven }
+    private enum Kind: UInt8 { case seen = 1, challenged, used, proven, held }
 
     // MARK: Writing
 
@@ -113,15 +156,24 @@ package struct LeakReportBatch: Hashable, Sendable {
             bytes += session.bytes
             bytes.append(evidence.code)
         case .challenged(let challenge):
-            let profile = Array(challenge.profile.utf8.prefix(maximumProfile))
             begin(.challenged)
             bytes.append(challenge.playback, size: 8)
-            bytes += challenge.session.bytes
-            bytes.append(UInt64(bitPattern: challenge.sessionEnd.millisecondsSince1970), size: 8)
-            bytes.append(UInt8(profile.count))
-            bytes += profile
+            bytes += facts(challenge.session, until: challenge.sessionEnd, profile: challenge.profile)
+        case .held(let held):
+            begin(.held)
+            bytes.append(held.playback, size: 8)
+            bytes.append(held.cause.rawValue)
+            bytes += facts(held.session, until: held.sessionEnd, profile: held.profile)
         }
         return bytes
+    }
+
+    private static func facts(_ session: SessionID, until end: Timestamp, profile: String) -> [UInt8] {
+        var bytes = session.bytes
+        bytes.append(UInt64(bitPattern: end.millisecondsSince1970), size: 8)
+        let name = Array(profile.utf8.prefix(maximumProfile))
+        bytes.append(UInt8(name.count))
+        return bytes + name
     }
 
     // MARK: Reading
@@ -171,6 +223,7 @@ package struct LeakReportBatch: Hashable, Sendable {
             case .seen: return number(8).map { .seen(playback: $0, time: time) }
             case .used: return use(at: time)
             case .challenged: return challenge(at: time)
+            case .held: return held(at: time)
             case .proven:
                 guard let session = bytes(16).flatMap({ SessionID(bytes: $0) }),
                     let evidence = number(1).flatMap({ Leak.Evidence(code: UInt8($0)) })
@@ -188,19 +241,39 @@ package struct LeakReportBatch: Hashable, Sendable {
         }
 
         private mutating func challenge(at time: Timestamp) -> LeakReport? {
-            guard let playback = number(8), let session = bytes(16).flatMap({ SessionID(bytes: $0) }),
-                let end = number(8), let count = number(1), count <= maximumProfile,
-                let profile = bytes(Int(count)).map({ String(decoding: $0, as: UTF8.self) })
-            else { return nil }
+            guard let playback = number(8), let facts = facts() else { return nil }
             return .challenged(
                 LeakChallenge(
                     playback: playback,
-                    session: session,
-                    sessionEnd: Timestamp(millisecondsSince1970: Int64(bitPattern: end)),
-                    profile: profile,
+                    session: facts.session,
+                    sessionEnd: facts.end,
+                    profile: facts.profile,
                     time: time
                 )
             )
+        }
+
+        private mutating func held(at time: Timestamp) -> LeakReport? {
+            guard let playback = number(8), let cause = number(1).flatMap({ HeldPlayback.Cause(rawValue: UInt8($0)) }),
+                let facts = facts()
+            else { return nil }
+            let held = HeldPlayback(
+                playback,
+                session: facts.session,
+                until: facts.end,
+                profile: facts.profile,
+                at: time,
+                because: cause
+            )
+            return held.map { .held($0) }
+        }
+
+        private mutating func facts() -> (session: SessionID, end: Timestamp, profile: String)? {
+            guard let session = bytes(16).flatMap({ SessionID(bytes: $0) }), let end = number(8),
+                let count = number(1), count <= maximumProfile,
+                let profile = bytes(Int(count)).map({ String(decoding: $0, as: UTF8.self) })
+            else { return nil }
+            return (session, Timestamp(millisecondsSince1970: Int64(bitPattern: end)), profile)
         }
     }
 }
@@ -212,6 +285,7 @@ extension LeakReport {
         case .seen(_, let time), .proven(_, _, let time): time
         case .challenged(let challenge): challenge.time
         case .used(_, let use): use.time
+        case .held(let held): held.time
         }
     }
 }
@@ -242,7 +316,7 @@ extension [UInt8] {
     }
 
     /// Appends the lowest bytes of a number, the highest one first.
-    fileprivate mutating func append(_ number: UInt64, size: Int) {
+    mutating func append(_ number: UInt64, size: Int) {
         for byte in (0..<size).reversed() { append(UInt8(truncatingIfNeeded: number >> UInt64(8 * byte))) }
     }
 }

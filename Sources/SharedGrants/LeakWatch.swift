@@ -27,7 +27,8 @@ public final class LeakWatch: Sendable {
     private let cases = Mutex(LeakCases())
     /// The number of watched playbacks: without any, a request needs no lock. -1 if grants are not watched.
     private let watched = Atomic<Int>(-1)
-    private let isShared = Atomic<Bool>(false)
+    /// True if other gates or edges report what happens there.
+    private let isObserved = Atomic<Bool>(false)
     /// The number by which others know this observer.
     private let number = UInt64.random(in: .min ... .max)
     private let table: PlaybackTable
@@ -92,6 +93,9 @@ public final class LeakWatch: Sendable {
     /// True if requests are counted.
     package var isActive: Bool { watched.load(ordering: .relaxed) >= 0 }
 
+    /// True if other gates, or edges that count by themselves, report.
+    package var hasReporters: Bool { isObserved.load(ordering: .relaxed) }
+
     // MARK: Requests
 
     /// Counts a request that a grant opened. Does not wait.
@@ -99,9 +103,22 @@ public final class LeakWatch: Sendable {
     /// - Parameters:
     ///   - path: The path without tokens, percent-encoded in normal form.
     ///   - isPartial: True if the request is for a range of bytes.
+    ///   - edge: The number of the edge that counts the request by itself, and reports it; `nil` for none.
     /// - Returns: True if the holder is to get a new grant now, by which it can be distinguished from others.
-    package func count(_ path: Substring, isPartial: Bool, by holder: GrantHolder, at now: Timestamp) -> Bool {
-        guard isActive, let segment = segment(at: path) else { return false }
+    package func count(
+        _ path: Substring,
+        isPartial: Bool,
+        by holder: GrantHolder,
+        countedBy edge: UInt64? = nil,
+        at now: Timestamp
+    ) -> Bool {
+        guard isActive else { return false }
+        if let edge, isObserved.load(ordering: .relaxed),
+            let isDemanded = cases.withLock({ $0.isEdge(edge) ? $0.demandsFreshGrant(from: holder, at: now) : nil })
+        {
+            return isDemanded
+        }
+        guard let segment = segment(at: path) else { return false }
         let count = table.count(segment, isPartial: isPartial, of: holder.playback, at: now, suspicion: Self.suspicion)
         var isDemanded = false
         if count.contains(.watched) || (count.contains(.new) && watched.load(ordering: .relaxed) > 0) {
@@ -114,7 +131,7 @@ public final class LeakWatch: Sendable {
                 return events
             }
         }
-        if !count.isDisjoint(with: [.seen, .new]), isShared.load(ordering: .relaxed) {
+        if !count.isDisjoint(with: [.seen, .new]), isObserved.load(ordering: .relaxed) {
             update { $0.noteSeen(holder, isFirst: count.contains(.new), at: now) }
         }
         if count.contains(.suspected) { update { $0.suspect(holder, because: .turns, at: now) } }
@@ -130,6 +147,7 @@ public final class LeakWatch: Sendable {
         let (events, changes) = cases.withLock { cases in
             let events = change(&cases)
             watched.store(cases.action == nil ? -1 : cases.watchCount, ordering: .relaxed)
+            isObserved.store(cases.isObserved, ordering: .relaxed)
             return (events, cases.removeChanges())
         }
         for (playback, isWatched) in changes { table.setWatched(isWatched, for: playback) }
@@ -226,8 +244,10 @@ public final class LeakWatch: Sendable {
 
     /// Begins to make reports for other gates, and to wait for theirs.
     package func share() {
-        isShared.store(true, ordering: .relaxed)
-        cases.withLock { $0.isShared = true }
+        update { cases in
+            cases.isShared = true
+            return []
+        }
     }
 
     private func sweepAndExchange(
@@ -285,8 +305,27 @@ public final class LeakWatch: Sendable {
         // In parts, so that requests do not wait for all of them.
         for start in stride(from: 0, to: batch.reports.count, by: Self.reportsPerLock) {
             let part = batch.reports[start..<min(start + Self.reportsPerLock, batch.reports.count)]
-            update { cases in part.flatMap { cases.apply($0, at: now) } }
+            update { cases in part.flatMap { cases.apply($0, of: batch.observer, at: now) } }
         }
+    }
+
+    /// Applies the reports of an edge that counts by itself. Returns its orders as they are sent; `nil` if the bytes are no batch.
+    package func exchange(_ bytes: some Collection<UInt8>, at now: Timestamp) -> [UInt8]? {
+        guard let batch = LeakReportBatch(bytes) else { return nil }
+        let renditions = renditions.withLock { $0 }
+        guard isActive, cases.withLock({ $0.note(edge: batch.observer, at: now) }) else {
+            return LeakOrders(renditions: renditions, orders: []).encoded
+        }
+        for start in stride(from: 0, to: batch.reports.count, by: Self.reportsPerLock) {
+            let part = batch.reports[start..<min(start + Self.reportsPerLock, batch.reports.count)]
+            update { cases in part.flatMap { cases.apply($0, ofEdge: batch.observer, at: now) } }
+        }
+        var orders: [LeakOrders.Order] = []
+        update { cases in
+            orders = cases.orders(for: batch.observer, at: now)
+            return []
+        }
+        return LeakOrders(renditions: renditions, orders: orders).encoded
     }
 
     /// The maximum numbers of reports in a batch, of those that are applied at a time, and of batches that are sent in a row. A

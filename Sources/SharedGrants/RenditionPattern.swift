@@ -1,49 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import CPlaybacks
+
 /// A part of paths that names the rendition of a track, such as `/v*/`, in which `*` stands for any characters but `/`.
 ///
 /// All renditions of a track count as one: two players whose bandwidths differ fetch the same segments of it.
-package struct RenditionPattern: Hashable, Sendable {
+package struct RenditionPattern: Sendable {
     /// The pattern as written.
     package let text: String
-    private let prefix: [UInt8]
-    private let suffix: [UInt8]
+    fileprivate let rendition: playgate_rendition
 
-    /// Parses a pattern; `nil` if it does not have one `*`, and characters before and after it.
+    /// The maximum length of a pattern, in bytes.
+    package static let maximumSize = 62
+
+    /// Parses a pattern; `nil` if it does not have one `*`, characters before and after it, and at most 62 bytes.
     package init?(_ text: String) {
-        let parts = text.utf8.split(separator: UInt8(ascii: "*"), omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
-        (self.text, prefix, suffix) = (text, Array(parts[0]), Array(parts[1]))
-    }
-
-    /// Returns a path with the pattern's own text for the first part that matches it; `nil` if none does.
-    func replacingMatch(in path: Substring) -> Substring? {
-        let bytes = Array(path.utf8)
-        guard bytes.count >= prefix.count + suffix.count else { return nil }
-        for start in 0...bytes.count - prefix.count - suffix.count where bytes[start...].starts(with: prefix) {
-            var end = start + prefix.count
-            while end + suffix.count <= bytes.count {
-                if bytes[end...].starts(with: suffix) {
-                    let rest = bytes[(end + suffix.count)...]
-                    return String(decoding: bytes[..<start] + text.utf8 + rest, as: UTF8.self)[...]
-                }
-                if bytes[end] == UInt8(ascii: "/") { break }
-                end += 1
+        var rendition = playgate_rendition()
+        let isPattern = unsafe text.utf8.span.withUnsafeBytes { bytes in
+            unsafe bytes.withMemoryRebound(to: CChar.self) { text in
+                unsafe playgate_rendition_make(text.baseAddress, text.count, &rendition)
             }
         }
-        return nil
+        guard isPattern == 1 else { return nil }
+        (self.text, self.rendition) = (text, rendition)
     }
 }
 
 extension Segment {
     /// Reads a path whose renditions count as one track.
     package init?(path: Substring, renditions: [RenditionPattern]) {
-        for pattern in renditions {
-            guard let replaced = pattern.replacingMatch(in: path) else { continue }
-            self.init(path: replaced)
-            return
+        let patterns = renditions.map(\.rendition)
+        var segment = playgate_segment()
+        let isSegment = unsafe path.utf8.span.withUnsafeBytes { bytes in
+            unsafe patterns.withUnsafeBufferPointer { patterns in
+                unsafe bytes.withMemoryRebound(to: CChar.self) { text in
+                    unsafe playgate_segment_parse_rendition(
+                        text.baseAddress,
+                        text.count,
+                        patterns.baseAddress,
+                        patterns.count,
+                        &segment
+                    )
+                }
+            }
         }
-        self.init(path: path)
+        guard isSegment == 1 else { return nil }
+        self.init(index: segment.index, track: segment.track)
     }
 }

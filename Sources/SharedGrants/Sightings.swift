@@ -3,73 +3,104 @@
 
 internal import Platform
 
-/// The playbacks that were seen here, and by other observers.
+/// The observers that have seen playbacks: the gate itself, its edges, and other gates.
 struct Sightings: Sendable {
-    /// The first sightings here, as long as they go on.
-    private var here = Periods()
-    /// The last sightings elsewhere.
-    private var elsewhere = Periods()
+    /// The number of an observer; 0 for this gate.
+    typealias Observer = UInt64
+
+    private var present: [UInt64: [Sighting]] = [:]
+    private var previous: [UInt64: [Sighting]] = [:]
     private var periodEnd = Timestamp(millisecondsSince1970: .min)
-    /// The playbacks that were seen again here in this period, and those of them that were seen elsewhere meanwhile.
+    /// The playbacks that an observer has seen again in this period, and those of them that were seen elsewhere meanwhile.
     private var (count, sharedCount) = (0, 0)
     /// True if that was so of a large share in the last period with enough of them.
     private var isBalanced = false
 
-    /// Times by playback, of this period and the one before.
-    private struct Periods: Sendable {
-        private var (present, previous): ([UInt64: Timestamp], [UInt64: Timestamp]) = ([:], [:])
-        private static let capacity = 65_536
-
-        subscript(playback: UInt64) -> Timestamp? {
-            get { present[playback] ?? previous[playback] }
-            set { if present.count < Self.capacity || present[playback] != nil { present[playback] = newValue } }
-        }
-
-        mutating func rotate() { (previous, present) = (present, [:]) }
+    /// The first time at which an observer saw a playback, as long as it goes on, and the last one.
+    private struct Sighting: Sendable {
+        let observer: Observer
+        var first: Timestamp
+        var last: Timestamp
     }
 
-    /// The length of a period, and the greatest usual difference of clocks, in milliseconds.
-    private static let (period, skew): (Int64, Int64) = (60_000, 500)
-    /// The playbacks of a period from which on a share of them is meaningful.
-    private static let meaningfulCount = 40
+    /// The length of a period, the time for which a sighting counts, and the greatest usual difference of clocks, in milliseconds.
+    private static let (period, life, skew): (Int64, Int64, Int64) = (60_000, 90_000, 500)
+    /// The playbacks of a period from which on a share of them is meaningful; the maximum numbers of playbacks, and of observers of
+    /// one.
+    private static let (meaningfulCount, capacity, observerCapacity) = (40, 65_536, 8)
 
     private mutating func rotate(at now: Timestamp) {
         guard now >= periodEnd else { return }
-        here.rotate()
-        elsewhere.rotate()
+        (previous, present) = (present, [:])
         periodEnd = now.advanced(byMilliseconds: Self.period)
         if count >= Self.meaningfulCount { isBalanced = sharedCount * 4 >= count }
         (count, sharedCount) = (0, 0)
     }
 
-    /// True if most playbacks are seen by several observers, so that this says nothing about one of them.
+    /// True if most playbacks are seen by several observers, so that this says nothing about one of them: behind a load balancer, each
+    /// observer sees the turns of all players.
     private var isMeaningless: Bool { count >= Self.meaningfulCount ? sharedCount * 4 >= count : isBalanced }
 
-    /// Returns true if the playback was seen here before.
-    mutating func noteSeenElsewhere(_ playback: UInt64, time: Timestamp, at now: Timestamp) -> Bool {
-        rotate(at: now)
-        elsewhere[playback] = max(elsewhere[playback] ?? time, time)
-        return isShared(playback)
-    }
+    private func sightings(of playback: UInt64) -> [Sighting] { present[playback] ?? previous[playback] ?? [] }
 
-    /// True if the playback was seen here, and then elsewhere.
+    /// Records that an observer saw a playback. Returns true if it had seen it before.
     ///
-    /// Behind a load balancer that is so of all playbacks, and means nothing: each observer sees the turns of all players then.
-    func isShared(_ playback: UInt64) -> Bool { isSeenElsewhere(playback) && !isMeaningless }
-
-    private func isSeenElsewhere(_ playback: UInt64) -> Bool {
-        guard let first = here[playback], let other = elsewhere[playback] else { return false }
-        return first.advanced(byMilliseconds: Self.skew) < other
+    /// - Parameter isFirst: True if it was not seen there before. A player may have moved from another observer.
+    @discardableResult
+    mutating func note(
+        _ playback: UInt64,
+        by observer: Observer,
+        isFirst: Bool = false,
+        time: Timestamp,
+        at now: Timestamp
+    ) -> Bool {
+        rotate(at: now)
+        // An observer that did not see it for long begins again.
+        let oldest = now.advanced(byMilliseconds: -Self.life)
+        var known = sightings(of: playback).filter { oldest <= $0.last }
+        let index = known.firstIndex { $0.observer == observer }
+        if let index {
+            if isFirst { known[index].first = time }
+            known[index].last = max(known[index].last, time)
+        } else {
+            // The one that saw it the longest time ago leaves.
+            if known.count >= Self.observerCapacity,
+                let oldest = known.indices.min(by: { known[$0].last < known[$1].last })
+            {
+                known.remove(at: oldest)
+            }
+            known.append(Sighting(observer: observer, first: time, last: time))
+        }
+        if present.count < Self.capacity || present[playback] != nil { present[playback] = known }
+        return index != nil && !isFirst
     }
 
-    /// Records that a playback was seen here. Returns true if it was seen here, then elsewhere, and here again.
-    mutating func noteSeen(_ playback: UInt64, isFirst: Bool, at now: Timestamp) -> Bool {
-        rotate(at: now)
-        let first = isFirst ? now : here[playback] ?? now
-        here[playback] = first
-        if isFirst { return false }
+    /// Counts a playback that this gate or one of its edges has seen again, by which a load balancer is recognized.
+    mutating func countAgain(_ playback: UInt64, by observer: Observer) {
         count += 1
-        if isSeenElsewhere(playback) { sharedCount += 1 }
-        return isShared(playback)
+        if isSeenElsewhere(sightings(of: playback), since: observer) { sharedCount += 1 }
+    }
+
+    /// True if the observer has seen the playback within two periods.
+    func hasSeen(_ playback: UInt64, by observer: Observer) -> Bool {
+        sightings(of: playback).contains { $0.observer == observer }
+    }
+
+    /// True if the playback was seen by the observer, and then by another one.
+    func isShared(_ playback: UInt64, since observer: Observer) -> Bool {
+        !isMeaningless && isSeenElsewhere(sightings(of: playback), since: observer)
+    }
+
+    /// The observers that have seen the playback before another one did: their next request for it is a return.
+    func observersBeforeOthers(of playback: UInt64) -> [Observer] {
+        if isMeaningless { return [] }
+        let known = sightings(of: playback)
+        return known.count < 2 ? [] : known.map(\.observer).filter { isSeenElsewhere(known, since: $0) }
+    }
+
+    private func isSeenElsewhere(_ sightings: [Sighting], since observer: Observer) -> Bool {
+        guard let own = sightings.first(where: { $0.observer == observer }) else { return false }
+        let after = own.first.advanced(byMilliseconds: Self.skew)
+        return sightings.contains { $0.observer != observer && after < $0.last }
     }
 }

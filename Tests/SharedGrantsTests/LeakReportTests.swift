@@ -71,7 +71,7 @@ import Testing
             var cases = LeakCases()
             _ = cases.set(.revoke, handover: .seconds(45))
             cases.isShared = true
-            for report in batch.reports { _ = cases.apply(report, at: report.time) }
+            for report in batch.reports { _ = cases.apply(report, of: 2, at: report.time) }
             #expect(cases.watchCount <= 60 && cases.all.values.allSatisfy { !$0.isRevoked })
         }
     }
@@ -113,7 +113,7 @@ import Testing
         for (sender, sent) in reports.enumerated() {
             for receiver in gates.indices where receiver != sender {
                 for report in (sent + sent.prefix(3)).shuffled(using: &random) {
-                    count(gates[receiver].apply(report, at: LeakSample.time(second)))
+                    count(gates[receiver].apply(report, of: 2, at: LeakSample.time(second)))
                 }
             }
         }
@@ -149,9 +149,11 @@ import Testing
         var gate = Self.gate()
         let holder = LeakSample.holder()
         let challenge = LeakSample.challenge(at: 10)
-        _ = gate.apply(.challenged(challenge), at: LeakSample.time(11))
+        _ = gate.apply(.challenged(challenge), of: 2, at: LeakSample.time(11))
         let proof = LeakReport.proven(session: holder.session, evidence: .forks, time: LeakSample.time(70))
-        #expect(gate.apply(proof, at: LeakSample.time(71)).isEmpty && gate.sweep(at: LeakSample.time(80)).isEmpty)
+        #expect(
+            gate.apply(proof, of: 2, at: LeakSample.time(71)).isEmpty && gate.sweep(at: LeakSample.time(80)).isEmpty
+        )
         let isDue = { (events: [LeakCases.Event]) in events.contains { if case .due = $0 { true } else { false } } }
         #expect(isDue(gate.sweep(at: LeakSample.time(86))))
         gate.setRevoked(true, for: holder.session)
@@ -163,7 +165,7 @@ import Testing
         var gate = Self.gate()
         let holder = LeakSample.holder()
         let challenge = LeakSample.challenge(at: 0)
-        _ = gate.apply(.challenged(challenge), at: LeakSample.time(1))
+        _ = gate.apply(.challenged(challenge), of: 2, at: LeakSample.time(1))
         var events: [LeakCases.Event] = []
         for number in 0..<30 {
             let now = LeakSample.time(6 + 4 * Double(number))
@@ -196,12 +198,12 @@ import Testing
         let seen = { (number: UInt64, second: Double) in
             LeakReport.seen(playback: LeakSample.holder(number).playback, time: LeakSample.time(second))
         }
-        _ = gate.apply(seen(1, 99), at: LeakSample.time(100))
+        _ = gate.apply(seen(1, 99), of: 2, at: LeakSample.time(100))
         #expect(gate.noteSeen(LeakSample.holder(1), isFirst: true, at: LeakSample.time(100)).isEmpty)
         #expect(gate.noteSeen(LeakSample.holder(1), isFirst: false, at: LeakSample.time(130)).isEmpty)
         #expect(gate.noteReturn(LeakSample.holder(1), at: LeakSample.time(135)).isEmpty && gate.removeChanges().isEmpty)
         // Seen here, there, and here again.
-        _ = gate.apply(seen(1, 150), at: LeakSample.time(151))
+        _ = gate.apply(seen(1, 150), of: 2, at: LeakSample.time(151))
         #expect(gate.removeChanges().map(\.isWatched) == [true])
         #expect(!gate.noteReturn(LeakSample.holder(1), at: LeakSample.time(152)).isEmpty)
 
@@ -209,7 +211,7 @@ import Testing
         var suspected = 0
         for second in stride(from: 0.0, to: 300, by: 30) {
             for number in 1...200 as ClosedRange<UInt64> {
-                _ = gate.apply(seen(number, second), at: LeakSample.time(second))
+                _ = gate.apply(seen(number, second), of: 2, at: LeakSample.time(second))
                 let events = gate.noteSeen(
                     LeakSample.holder(number),
                     isFirst: second == 0,
@@ -225,11 +227,13 @@ import Testing
     @Test func `of another time are ignored`() {
         var gate = Self.gate()
         let challenge = LeakSample.challenge(at: 1000)
-        for second in [900.0, 990, 1181, 5000] { _ = gate.apply(.challenged(challenge), at: LeakSample.time(second)) }
+        for second in [900.0, 990, 1181, 5000] {
+            _ = gate.apply(.challenged(challenge), of: 2, at: LeakSample.time(second))
+        }
         #expect(gate.watchCount == 0)
         for second in [996.0, 1000, 1179] {
             var gate = Self.gate()
-            _ = gate.apply(.challenged(challenge), at: LeakSample.time(second))
+            _ = gate.apply(.challenged(challenge), of: 2, at: LeakSample.time(second))
             #expect(gate.watchCount == 1)
         }
     }
@@ -238,9 +242,9 @@ import Testing
     @Test func `about unknown playbacks change nothing`() {
         var gate = Self.gate()
         let use = GrantUse(Segment(index: 1, track: 1), by: 1, at: LeakSample.time(1))
-        #expect(gate.apply(.used(playback: 7, use), at: LeakSample.time(1)).isEmpty)
+        #expect(gate.apply(.used(playback: 7, use), of: 2, at: LeakSample.time(1)).isEmpty)
         let proof = LeakReport.proven(session: SessionID(high: 7, low: 7), evidence: .forks, time: LeakSample.time(1))
-        #expect(gate.apply(proof, at: LeakSample.time(1)).isEmpty)
+        #expect(gate.apply(proof, of: 2, at: LeakSample.time(1)).isEmpty)
         #expect(gate.all.isEmpty && gate.watchCount == 0)
     }
 

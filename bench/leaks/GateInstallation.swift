@@ -6,7 +6,8 @@ import Platform
 import ReplayStores
 import SharedGrants
 
-/// Gates whose edges ask them for each request: the product's own watch, table of turns, evidence, reports and ledger.
+/// Gates whose edges ask them for each request, or decide by themselves and report: the product's own watch, table of turns, evidence,
+/// reports, observer and ledger.
 ///
 /// Several gates exchange their reports each second, which arrive up to two seconds later, and their clocks differ by up to half a
 /// second.
@@ -15,6 +16,8 @@ struct GateInstallation: Installation {
     struct Setup {
         /// The number of gates.
         var count = 1
+        /// The number of edges that decide by themselves; 0 if edges ask.
+        var edges = 0
         /// True if a request may go to any gate; false if an edge asks the one of its number.
         var isBalanced = false
         /// The age from which on a grant is renewed, in seconds: life 5 m, deadline 2 m.
@@ -25,6 +28,7 @@ struct GateInstallation: Installation {
 
     private let setup: Setup
     private var gates: [Gate]
+    private var edges: [Edge]
     private var inTransit: [(arrival: Double, gate: Int, batch: [UInt8])] = []
     private var nextExchange = 0.0
     /// The bytes of the reports that all gates have sent. A real gate sends those of all its playbacks in one batch, so that the
@@ -45,6 +49,12 @@ struct GateInstallation: Installation {
         let lead: Double
     }
 
+    private struct Edge {
+        let edge = ObservingEdge()
+        /// The lead of its clock, in seconds.
+        let lead: Double
+    }
+
     /// Creates gates.
     ///
     /// - Parameter seed: The seed of the identities of grants.
@@ -57,6 +67,7 @@ struct GateInstallation: Installation {
             if setup.count > 1 { watch.share() }
             return Gate(watch: watch, lead: setup.count > 1 ? random.uniform(in: -0.5...0.5) : 0)
         }
+        edges = (0..<setup.edges).map { _ in Edge(lead: random.uniform(in: -0.5...0.5)) }
         self.random = random
         session = SessionID(high: 1, low: random.next())
     }
@@ -66,7 +77,7 @@ struct GateInstallation: Installation {
     }
 
     mutating func serve(_ request: SegmentRequest) -> HeldGrant? {
-        if gates.count > 1 { exchangeReports(until: request.time) }
+        if gates.count > 1 || !edges.isEmpty { exchangeReports(until: request.time) }
         let number = setup.isBalanced ? random.integer(in: 0...gates.count - 1) : request.edge % gates.count
         let gate = gates[number]
         let (held, watch, now) = (request.grant, gate.watch, Self.time(request.time + gate.lead))
@@ -78,8 +89,13 @@ struct GateInstallation: Installation {
             issued: Timestamp(secondsSince1970: Self.time(held.issued).seconds),
             profile: "live"
         )
-        let isChallenged = watch.count(request.path[...], isPartial: false, by: holder, at: now)
         let isDue = request.time - held.issued >= setup.renewalAge
+        let edge = edges.isEmpty ? nil : edges[request.edge % edges.count]
+        // An edge that decides by itself asks for what the gate alone can do.
+        let isAsked = edge.map { $0.edge.observe(request.path, by: holder, at: Self.time(request.time + $0.lead)) } ?? true
+        let isChallenged =
+            (isAsked || isDue)
+            && watch.count(request.path[...], isPartial: false, by: holder, countedBy: edge?.edge.number, at: now)
         if isDue { renew(held, at: request.time) }
         if isChallenged, let time = watch.leak(session)?.challenged, time != lastChallenge {
             challenges += 1
@@ -110,6 +126,15 @@ struct GateInstallation: Installation {
     /// Sends the reports of each second, and delivers those that have arrived.
     private mutating func exchangeReports(until time: Double) {
         while nextExchange <= time {
+            for (number, edge) in edges.enumerated() {
+                let gate = gates[number % gates.count]
+                let sent = edge.edge.report(
+                    to: gate.watch,
+                    edgeTime: Self.time(nextExchange + edge.lead),
+                    gateTime: Self.time(nextExchange + gate.lead)
+                )
+                sentBytes += sent - LeakReportBatch.headerSize
+            }
             for (number, gate) in gates.enumerated() {
                 let batch = gate.watch.removeBatch(at: Self.time(nextExchange + gate.lead))
                 if batch.isEmpty { continue }

@@ -19,14 +19,18 @@
 // A set has its entries' tags in one cache line, so that a look-up touches no entry but its own.
 // The key of an entry is a list of pieces, each with its length before it, so that no two lists have the same bytes.
 
-enum { line = 64, ways = 16, choices = 2, texts = 4, most_credentials = 16, fixed_pieces = 6, most_pieces = fixed_pieces + 2 * most_credentials };
+enum { line = 64, ways = 16, choices = 2, texts = 5, most_credentials = 16, fixed_pieces = 6, most_pieces = fixed_pieces + 2 * most_credentials };
 
 typedef struct entry {
     uint64_t hash, used, location, generation;
+    // What playgate_observe() needs of the grant; a playback of 0 has none.
+    uint64_t playback;
+    int64_t issued, playback_end;
     int64_t decided, good_until, expires;
     int32_t code, status;
     uint32_t flags, request_flags, key_length;
     int32_t scope;
+    uint32_t grant_number;
     uint32_t text_lengths[texts];
     // The key, and the texts after it.
     unsigned char bytes[];
@@ -266,12 +270,23 @@ void playgate_answer_cache_free(playgate_answer_cache *cache) {
 
 // MARK: Answers
 
+// What an answer has that a caller of the first version has no memory for.
+static void fill_grant(const entry *entry, playgate_answer *answer) {
+    answer->playback = entry->playback;
+    answer->issued = entry->issued;
+    answer->playback_end = entry->playback_end;
+    answer->grant_number = entry->grant_number;
+    answer->reserved_2 = 0;
+}
+
 static int fill(playgate_answer_cache *cache, const entry *entry, const playgate_request *request, playgate_answer *answer) {
-    playgate_slice *slices[texts] = {&answer->mvpd, &answer->requestor, &answer->resource, &answer->session};
+    playgate_slice profile, *slices[texts] = {&answer->mvpd, &answer->requestor, &answer->resource, &answer->session, &profile};
+    int is_whole = answer->size >= sizeof *answer;
     const unsigned char *text = entry->bytes + entry->key_length;
     size_t used = 0;
     for (size_t at = 0; at < texts; at++) used += entry->text_lengths[at];
     if (answer->buffer == NULL || answer->capacity < used + 32) return 0;
+    if (is_whole) slices[texts - 1] = &answer->profile;
     used = 0;
     for (size_t at = 0; at < texts; at++) {
         size_t length = entry->text_lengths[at];
@@ -296,6 +311,7 @@ static int fill(playgate_answer_cache *cache, const entry *entry, const playgate
     answer->expires = entry->expires;
     answer->good_until = entry->good_until;
     answer->generation = entry->generation;
+    if (is_whole) fill_grant(entry, answer);
     return 1;
 }
 
@@ -337,6 +353,8 @@ static size_t text_length(const playgate_answer_cache *cache, const playgate_ans
     slices[1] = answer->requestor;
     slices[2] = answer->resource;
     slices[3] = answer->session;
+    // A caller of the first version has no such member.
+    slices[4] = answer->size < sizeof *answer ? (playgate_slice){NULL, 0} : answer->profile;
     for (size_t slice = 0; slice < texts; slice++) {
         if (slices[slice].bytes == NULL) slices[slice].length = 0;
         if (slices[slice].length > cache->entry_size - length) return cache->entry_size;
@@ -356,6 +374,11 @@ static void write_entry(entry *entry, const key *key, int64_t now, const playgat
     entry->status = answer->status;
     entry->flags = answer->flags;
     entry->scope = answer->scope;
+    int is_counted = answer->size >= sizeof *answer && answer->playback != 0;
+    entry->playback = is_counted ? answer->playback : 0;
+    entry->issued = is_counted ? answer->issued : 0;
+    entry->playback_end = is_counted ? answer->playback_end : 0;
+    entry->grant_number = is_counted ? answer->grant_number : 0;
     write_key(entry, key);
     for (size_t slice = 0; slice < texts; slice++) {
         entry->text_lengths[slice] = (uint32_t)slices[slice].length;

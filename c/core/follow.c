@@ -61,6 +61,52 @@ static int64_t ask(playgate_follower *follower, int64_t time) {
     return next;
 }
 
+// MARK: Reports
+
+// Sends a batch. Returns 0 if the service has it, and has given orders.
+static int send_reports(const playgate_follower *follower, playgate_slice batch, http_response *response) {
+    char head[source_request_limit];
+    int64_t deadline = clock_steady() + source_first_patience;
+    int descriptor = http_connect(follower->source.path, deadline);
+    if (descriptor < 0) return -1;
+    size_t length = source_write_report_head(&follower->source, batch.length, head);
+    int result = http_send(descriptor, head, length, deadline);
+    memory_wipe(head, sizeof head);
+    if (result == 0) result = http_send(descriptor, batch.bytes, batch.length, deadline);
+    if (result == 0) result = http_receive(descriptor, follower->wake[0], deadline, PLAYGATE_REPORTS_LIMIT, response);
+    close(descriptor);
+    return result == HTTP_WHOLE && response->status == 200 ? 0 : -1;
+}
+
+// Without an answer, the reports wait for the next exchange.
+static void exchange(const playgate_follower *follower, playgate_observer *observer, char *bytes) {
+    http_response response = {0};
+    playgate_reports reports = {.size = sizeof reports};
+    size_t length = playgate_observer_reports(observer, clock_unix(), bytes, &reports);
+    if (length > 0 && send_reports(follower, (playgate_slice){bytes, length}, &response) == 0) {
+        playgate_observer_confirm(observer, &reports);
+        playgate_observer_obey(observer, (playgate_slice){response.bytes + response.head, response.length - response.head}, clock_unix());
+    }
+    http_forget(&response);
+}
+
+int32_t playgate_follower_report(playgate_follower *follower, playgate_observer *observer) {
+    if (follower == NULL || observer == NULL) return PLAYGATE_E_ARGUMENT;
+    if (follower->forks != fork_number()) return PLAYGATE_E_FORK;
+    if (!follower->source.is_service) return PLAYGATE_OK;
+    char *bytes = malloc(PLAYGATE_REPORTS_LIMIT);
+    if (bytes == NULL) return PLAYGATE_E_INTERNAL;
+    while (!atomic_load(&follower->is_stopped)) {
+        struct pollfd wake = {.fd = follower->wake[0], .events = POLLIN};
+        if (poll(&wake, 1, source_interval) != 0) continue;
+        if (playgate_observer_is_due(observer, clock_unix())) exchange(follower, observer, bytes);
+    }
+    free(bytes);
+    return PLAYGATE_OK;
+}
+
+int32_t playgate_follower_has_service(const playgate_follower *follower) { return follower != NULL && follower->source.is_service; }
+
 // MARK: Life
 
 static int open_wake(playgate_follower *follower) {

@@ -12,7 +12,7 @@ static inline void refuse_without_code(playgate_answer *answer) {
     char *buffer = answer->buffer;
     size_t capacity = answer->capacity;
     // Not more: a caller of the first version has no memory for later members.
-    memset(answer, 0, PLAYGATE_ANSWER_SIZE_1);
+    memset(answer, 0, size < sizeof *answer ? PLAYGATE_ANSWER_SIZE_1 : sizeof *answer);
     answer->size = size;
     answer->buffer = buffer;
     answer->capacity = capacity;

@@ -136,6 +136,15 @@ size_t source_write_request(const playgate_source *source, char text[source_requ
     return length + (size_t)snprintf(text + length, size - length, "\r\n");
 }
 
+size_t source_write_report_head(const playgate_source *source, size_t body, char text[source_request_limit]) {
+    size_t size = source_request_limit;
+    int length = snprintf(text, size,
+                          "POST /v1/edge/reports HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/octet-stream\r\n"
+                          "Content-Length: %zu\r\n", body);
+    if (source->key[0] != '\0') length += snprintf(text + length, size - (size_t)length, "Authorization: Bearer %s\r\n", source->key);
+    return (size_t)length + (size_t)snprintf(text + length, size - (size_t)length, "\r\n");
+}
+
 static void note_tag(playgate_source *source, playgate_slice tag) {
     source->tag[0] = '\0';
     if (tag.length == 0 || tag.length >= sizeof source->tag) return;

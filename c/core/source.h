@@ -57,6 +57,8 @@ void source_look(playgate_source *source);
 
 // Writes the next request to the service. Returns its length.
 size_t source_write_request(const playgate_source *source, char text[source_request_limit]);
+// Writes the head of a report to the service, whose body has this length. Returns its length.
+size_t source_write_report_head(const playgate_source *source, size_t length, char text[source_request_limit]);
 // The time within which the service must answer it.
 int64_t source_answer_time(const playgate_source *source);
 // Takes the service's response to the request that was sent at `sent`. Returns the time until the next request.

@@ -65,7 +65,7 @@ static size_t passed_index(playgate_slice name) {
 static playgate_slice written_name(const dialect *dialect, const playgate_request *request, playgate_slice name) {
     size_t index = passed_index(name);
     if (index < passed_count) return slice_of(passed[index].written == NULL ? dialect->range : passed[index].written);
-    if (request->size < sizeof *request) return slice_of(NULL);
+    if (request->size < PLAYGATE_REQUEST_SIZE_2) return slice_of(NULL);
     for (size_t at = 0; at < request->token_field_count; at++)
         if (slice_is_name(name, request->token_fields[at])) return request->token_fields[at];
     return slice_of(NULL);
@@ -97,7 +97,7 @@ static int pass_client_fields(playgate_subrequest *subrequest, const dialect *di
     if (request->header_values == NULL) return 0;
     for (size_t at = 0; at < passed_count; at++)
         if (pass_values(subrequest, dialect, request, slice_of(passed[at].name)) != 0) return -1;
-    if (request->size < sizeof *request) return 0;
+    if (request->size < PLAYGATE_REQUEST_SIZE_2) return 0;
     for (size_t at = 0; at < request->token_field_count; at++) {
         playgate_slice name = request->token_fields[at];
         if (name.length > 0 && name.bytes != NULL && passed_index(name) == passed_count && pass_values(subrequest, dialect, request, name) != 0) return -1;
@@ -118,6 +118,7 @@ int32_t playgate_subrequest_make(int32_t which, const playgate_request *request,
     if (state(subrequest, dialect->target, request->target) != 0 || state(subrequest, dialect->method, request->method) != 0
         || state(subrequest, dialect->scheme, request->scheme) != 0 || state(subrequest, dialect->host, request->host) != 0
         || state(subrequest, dialect->client, request->client) != 0 || state(subrequest, "Traceparent", request->traceparent) != 0
+        || (request->size >= sizeof *request && state(subrequest, "X-Original-Observer", request->observer) != 0)
         || pass_client_fields(subrequest, dialect, request) != 0) {
         subrequest->field_count = 0;
         return PLAYGATE_E_ARGUMENT;

@@ -106,6 +106,7 @@ static int state(edge_check *check) {
     request->traceparent = edge_first_value(server->values, check->context, "traceparent");
     request->token_fields = check->rule->token_fields;
     request->token_field_count = check->rule->token_field_count;
+    request->observer = playgate_observer_name(check->rule->policy->observer);
     if (server->state(check->context, request) != 0) return -1;
     if (request->now == 0) request->now = clock_unix();
     return 0;
@@ -133,6 +134,12 @@ static void decide(edge_check *check) {
     }
     int32_t result = playgate_check(engine, check->location, &check->request, &check->answer);
     if (result == PLAYGATE_OK && answers != NULL) edge_answers_keep(answers, check->location_number, &check->request, &check->answer);
+}
+
+/// Counts a request that was allowed, by its segment. A viewer who is to get a new grant has one that is due.
+static void observe(edge_check *check) {
+    if (check->is_repeated || check->rule->policy->observer == NULL) return;
+    if (playgate_observe(check->rule->policy->observer, &check->request, &check->answer)) check->answer.flags |= PLAYGATE_ANSWER_RENEWAL_DUE;
 }
 
 /// True if the service is to be asked: for what it alone can tell, and to renew a grant if the policy lets no edge do it. It decides by the
@@ -165,6 +172,7 @@ void edge_check_decide(edge_check *check) {
     }
     if (check->tokens.overflow) refuse(&check->answer, PLAYGATE_REFUSE, "token_conflict", 403);
     else decide(check);
+    observe(check);
     check->is_asked = is_asked(check);
 }
 

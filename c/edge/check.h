@@ -89,6 +89,8 @@ typedef struct edge_check {
     playgate_request request;
     /// `buffer` is the caller's.
     playgate_answer answer;
+    /// 1 if the request was counted before, or is a part of one that is.
+    unsigned is_repeated : 1;
     /// 1 if the target could not be read, or there is no memory for it: it goes nowhere.
     unsigned is_unreadable : 1;
     /// 1 if the service is to be asked.

@@ -7,6 +7,7 @@
 #include "answers.h"
 
 #include <playgate_follow.h>
+#include <playgate_observe.h>
 
 #include <pthread.h>
 
@@ -18,12 +19,20 @@
 
 #pragma GCC visibility push(hidden)
 
+/// The number of playbacks of an observer.
+enum { edge_playbacks = 131072 };
+
 typedef struct edge_policy {
     playgate_follower *follower;
     /// Null for none.
     edge_answers *answers;
+    /// What counts the segments that playbacks fetch; null for none. Who sets one before edge_policy_start(), such as in memory that
+    /// workers share, frees it. A policy of a service has else one of its own.
+    playgate_observer *observer;
     pthread_t thread;
     unsigned has_thread : 1;
+    /// 1 if the observer is its own.
+    unsigned has_observer : 1;
     /// Called on the policy's thread at its end; null if edge_policy_stop() is to wait for that.
     void (*ended)(struct edge_policy *policy);
 } edge_policy;

@@ -260,6 +260,8 @@ typedef struct playgate_request {
     /// The names of header fields in which tokens are, besides those that the service always reads: playgate_ask() passes them on.
     const playgate_slice *token_fields;
     size_t token_field_count;
+    /// The name of the observer that counts the request, for the service; empty for none: see playgate_observe.h.
+    playgate_slice observer;
 } playgate_request;
 
 /// The outcomes of a check.
@@ -337,13 +339,26 @@ typedef struct playgate_answer {
     /// The caller's memory for all texts, PLAYGATE_BUFFER_SIZE bytes; may be null if `capacity` is 0.
     char *buffer;
     size_t capacity;
+    /// A number of the playback and the chain of its grant's renewals, if they are counted; 0 if not. This and what follows is for
+    /// playgate_observe().
+    uint64_t playback;
+    /// The time at which the grant was issued, and the end of the playback, in Unix milliseconds.
+    int64_t issued;
+    int64_t playback_end;
+    /// A number of the grant.
+    uint32_t grant_number;
+    uint32_t reserved_2;
+    /// The name of the grant's profile.
+    playgate_slice profile;
 } playgate_answer;
 
-/// The sizes of structures in the first version of this interface: a request ended before `token_fields`.
+/// The sizes of structures in earlier versions of this interface: a request ended before `token_fields`, and before `observer`, and an
+/// answer before `playback`.
 enum {
     PLAYGATE_LOCATION_RULES_SIZE_1 = offsetof(playgate_location_rules, profile) + sizeof(playgate_slice),
     PLAYGATE_REQUEST_SIZE_1 = offsetof(playgate_request, token_fields),
-    PLAYGATE_ANSWER_SIZE_1 = offsetof(playgate_answer, capacity) + sizeof(size_t)
+    PLAYGATE_REQUEST_SIZE_2 = offsetof(playgate_request, observer),
+    PLAYGATE_ANSWER_SIZE_1 = offsetof(playgate_answer, playback)
 };
 
 /// Decides about a request.

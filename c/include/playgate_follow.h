@@ -5,6 +5,7 @@
 #define PLAYGATE_FOLLOW_H
 
 #include "playgate.h"
+#include "playgate_observe.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -88,11 +89,20 @@ playgate_engine *playgate_follower_engine(const playgate_follower *follower);
 /// Returns PLAYGATE_OK, _E_ARGUMENT for null, or _E_FORK, also in a child of the process that has created the follower.
 int32_t playgate_follower_run(playgate_follower *follower);
 
-/// Ends playgate_follower_run() within milliseconds, or a second if a service accepts no connection, from any thread; ignores null. The thread that runs it may free the follower as
-/// soon as playgate_follower_run() returns.
+/// Reports to the service what an observer has counted, and has it obey the service's orders, each second until
+/// playgate_follower_stop(). Called once, on a thread of its own. Without a service there is nobody to report to: it returns at once.
+///
+/// Returns PLAYGATE_OK, _E_ARGUMENT for null, _E_INTERNAL without memory, or _E_FORK in a child of the process that has created the follower.
+int32_t playgate_follower_report(playgate_follower *follower, playgate_observer *observer);
+
+/// Returns 1 if the source is a service, to which playgate_follower_report() reports; 0 for a file, and for null.
+int32_t playgate_follower_has_service(const playgate_follower *follower);
+
+/// Ends playgate_follower_run() and playgate_follower_report() within milliseconds, or a second if a service accepts no connection, from
+/// any thread; ignores null. The follower may be freed as soon as both have returned.
 void playgate_follower_stop(playgate_follower *follower);
 
-/// Frees a follower and its engine, after playgate_follower_run() has returned; ignores null.
+/// Frees a follower and its engine, after playgate_follower_run() and playgate_follower_report() have returned; ignores null.
 void playgate_follower_free(playgate_follower *follower);
 
 #ifdef __cplusplus

@@ -68,3 +68,60 @@ int32_t playgate_segment_parse(const char *path, size_t length, playgate_segment
     if (segment->track == 0) segment->track = 1;
     return 1;
 }
+
+// MARK: Renditions
+
+// The longest path whose rendition is looked for.
+enum { longest_path = 2048 };
+
+int32_t playgate_rendition_make(const char *text, size_t length, playgate_rendition *rendition) {
+    const char *star = length == 0 || length > sizeof rendition->text ? NULL : memchr(text, '*', length);
+    if (star == NULL || star == text || star == text + length - 1 || memchr(star + 1, '*', length - (size_t)(star + 1 - text)) != NULL) return 0;
+    memset(rendition, 0, sizeof *rendition);
+    memcpy(rendition->text, text, length);
+    rendition->length = (uint8_t)length;
+    rendition->star = (uint8_t)(star - text);
+    return 1;
+}
+
+// The end of the part of a path that a pattern matches from `start` on; 0 if it does not match there.
+static size_t match_end(const char *path, size_t length, size_t start, const playgate_rendition *rendition) {
+    const char *suffix = rendition->text + rendition->star + 1;
+    size_t suffix_length = (size_t)rendition->length - rendition->star - 1;
+    if (memcmp(path + start, rendition->text, rendition->star) != 0) return 0;
+    for (size_t at = start + rendition->star; at + suffix_length <= length; at++) {
+        if (memcmp(path + at, suffix, suffix_length) == 0) return at + suffix_length;
+        if (path[at] == '/') return 0;
+    }
+    return 0;
+}
+
+// Writes a path with the pattern in place of the first part that matches it. Returns its length; 0 if none does.
+static size_t replace_match(const char *path, size_t length, const playgate_rendition *rendition, char replaced[longest_path]) {
+    size_t least = rendition->length == 0 ? 0 : (size_t)rendition->length - 1;
+    for (size_t start = 0; start + least <= length; start++) {
+        size_t end = match_end(path, length, start, rendition);
+        if (end == 0) continue;
+        size_t written = start + rendition->length + (length - end);
+        if (written > longest_path) return 0;
+        memcpy(replaced, path, start);
+        memcpy(replaced + start, rendition->text, rendition->length);
+        memcpy(replaced + start + rendition->length, path + end, length - end);
+        return written;
+    }
+    return 0;
+}
+
+int32_t playgate_segment_parse_rendition(const char *path, size_t length, const playgate_rendition *renditions, size_t count,
+                                         playgate_segment *segment) {
+    char replaced[longest_path];
+    const char *query = length == 0 ? NULL : memchr(path, '?', length);
+    if (query != NULL) length = (size_t)(query - path);
+    for (size_t at = 0; at < count; at++) {
+        // What another process wrote may be anything.
+        if (renditions[at].length > sizeof renditions[at].text || renditions[at].star >= renditions[at].length) continue;
+        size_t written = replace_match(path, length, &renditions[at], replaced);
+        if (written > 0) return playgate_segment_parse(replaced, written, segment);
+    }
+    return playgate_segment_parse(path, length, segment);
+}

@@ -14,6 +14,8 @@ extension OperatorPage {
     private struct LeaksView {
         var isEmpty = false
         var leaks: [Row] = []
+        /// The edges that decide by themselves and do not report.
+        var silentEdges: [String] = []
 
         struct Row {
             let session: String
@@ -44,7 +46,8 @@ extension OperatorPage {
 
     func leaksPage(_ visit: Visit) -> APIAnswer {
         let leaks = leaks.leaks(at: visit.time).prefix(Self.maximumLeaks)
-        let view = LeaksView(isEmpty: leaks.isEmpty, leaks: leaks.map(Self.row))
+        let silentEdges = edges.present(at: visit.time).filter { !$0.reports }.map(\.edge.caller)
+        let view = LeaksView(isEmpty: leaks.isEmpty, leaks: leaks.map(Self.row), silentEdges: silentEdges)
         return page(.leaks, title: "Shared grants", content: view, for: visit, at: "/ui/leaks")
     }
 

@@ -26,6 +26,7 @@ package struct OperatorPage: Sendable {
     package let state: Readiness
     package let revocationCache: RevocationCache?
     package let leaks: LeakWatch
+    package let edges: CheckingEdges
     /// True if the listener has TLS, so that cookies need it.
     package let isSecure: Bool
     package let journal: RevocationJournal
@@ -39,6 +40,7 @@ package struct OperatorPage: Sendable {
         state: Readiness,
         revocationCache: RevocationCache?,
         leaks: LeakWatch,
+        edges: CheckingEdges,
         isSecure: Bool,
         journal: RevocationJournal,
         clock: @escaping @Sendable () -> Timestamp
@@ -49,6 +51,7 @@ package struct OperatorPage: Sendable {
         self.state = state
         self.revocationCache = revocationCache
         self.leaks = leaks
+        self.edges = edges
         self.isSecure = isSecure
         self.journal = journal
         self.clock = clock

@@ -21,6 +21,7 @@ extension GrantService {
         guard let leaks, leaks.isActive, request.method == .get, case .cat(let token) = accepted.grant,
             let holder = GrantHolder(token)
         else { return false }
-        return leaks.count(presentedGrants.facts.uri.path, isPartial: request.isPartial, by: holder, at: now)
+        let (path, edge) = (presentedGrants.facts.uri.path, request.client.observer)
+        return leaks.count(path, isPartial: request.isPartial, by: holder, countedBy: edge, at: now)
     }
 }

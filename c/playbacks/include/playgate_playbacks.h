@@ -28,6 +28,21 @@ typedef struct playgate_segment {
 /// Returns 1 for a segment. Returns 0 for playlists, manifests, keys, initialisation segments, and names without a number.
 int32_t playgate_segment_parse(const char *path, size_t length, playgate_segment *segment);
 
+/// A part of paths that names the rendition of a track, such as `/v*/`, in which `*` stands for any characters but `/`. All renditions
+/// of a track count as one: two players whose bandwidths differ fetch the same segments of it.
+typedef struct playgate_rendition {
+    /// The length of `text`, and the index of its `*`.
+    uint8_t length, star;
+    char text[62];
+} playgate_rendition;
+
+/// Makes a pattern of its text. Returns 1; 0 if it does not have one `*`, characters before and after it, and at most 62 bytes.
+int32_t playgate_rendition_make(const char *text, size_t length, playgate_rendition *rendition);
+
+/// Reads a path as playgate_segment_parse() does, with the first pattern that a part of it matches in the place of that part.
+int32_t playgate_segment_parse_rendition(const char *path, size_t length, const playgate_rendition *renditions, size_t count,
+                                         playgate_segment *segment);
+
 /// A table of records in memory that threads and processes may share. Full sets forget the playback that was not seen for the
 /// longest time.
 typedef struct playgate_playbacks playgate_playbacks;

@@ -40,6 +40,8 @@ static int check_target(ngx_http_request_t *r, const pgn_loc_conf *conf, pgn_ctx
     edge_check check = check_of(&checked);
     // Another location may have had it issued, for the same request.
     check.issued = ctx->outcome.outcome == PLAYGATE_ALLOW ? ctx->outcome.grant : NULL;
+    // A part of a page or of a slice is no request of a player's, and an internal redirect is the same one once more.
+    check.is_repeated = r != r->main || ctx->outcome.code != NULL;
     ngx_memzero(&ctx->outcome, sizeof(ctx->outcome));
     if (note_target(r, ctx) != NGX_OK) return refuse_unreadable(ctx, NGX_ERROR);
     ngx_int_t result = pgn_cut_request(r, conf, ctx, &check.cut);
@@ -68,6 +70,7 @@ static ngx_int_t check_served(ngx_http_request_t *r, const pgn_loc_conf *conf, p
     check.cut.target = check.target = served->target;
     check.cut.flags = served->flags;
     check.issued = ctx->outcome.grant;
+    check.is_repeated = 1;
     edge_check_decide(&check);
     ngx_memzero(&outcome, sizeof(outcome));
     edge_check_take(&check, &outcome);

@@ -46,6 +46,7 @@ ngx_int_t pgn_ask(ngx_http_request_t *r, const pgn_loc_conf *conf, pgn_ctx *ctx)
     asked->variables = variables;
     mark->request = asked;
     mark->is_ask = 1;
+    mark->conf = conf;
     ngx_http_set_ctx(asked, mark, ngx_http_playgate_module);
     ctx->asked = asked;
     ctx->asking = 1;

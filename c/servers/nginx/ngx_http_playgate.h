@@ -16,6 +16,7 @@
 ///     module     the directives, the phases, the start of a worker
 ///     conf       reading and merging directives
 ///     policy     the policies: read with the configuration, and followed in each worker
+///     observer   what playbacks fetch, counted by all workers together
 ///     target     tokens out of the request's URI and arguments
 ///     log        tokens out of logs
 ///     request    the facts of a request
@@ -57,6 +58,8 @@ typedef struct {
     const char *trust;
     /// Read with the configuration.
     playgate_source *source;
+    /// The memory of the observer; null for a file, which has nobody to report to.
+    ngx_shm_zone_t *zone;
     /// In a worker.
     edge_policy followed;
     ngx_event_t timer;
@@ -70,6 +73,11 @@ char *pgn_take_policy(ngx_conf_t *cf, edge_settings *settings, pgn_policy **poli
 /// Starts the policies of a worker, and ends them.
 ngx_int_t pgn_start_policies(ngx_cycle_t *cycle);
 void pgn_stop_policies(ngx_cycle_t *cycle);
+
+/// The shared memory of an observer of the policy with this path; null without memory.
+ngx_shm_zone_t *pgn_add_observer(ngx_conf_t *cf, const char *path);
+/// `$playgate_observer`: the name of the observer that counts the request, in the sub-request to the service.
+ngx_int_t pgn_observer_name(ngx_http_request_t *r, ngx_http_variable_value_t *value, uintptr_t unused);
 
 // MARK: Configuration
 

@@ -55,6 +55,7 @@ static pgn_policy *new_policy(ngx_conf_t *cf, pgn_main_conf *main, const edge_se
     policy->trust = settings->trust;
     cleanup->handler = free_policy;
     cleanup->data = policy;
+    if (ngx_strncmp(policy->path, "unix:", 5) == 0 && (policy->zone = pgn_add_observer(cf, policy->path)) == NULL) return NULL;
     return open_source(cf, policy) == NGX_CONF_OK ? policy : NULL;
 }
 
@@ -135,6 +136,7 @@ static void start_policy(const pgn_main_conf *conf, pgn_policy *policy) {
         ngx_log_error(NGX_LOG_ALERT, ngx_cycle->log, 0, "playgate: the policy \"%s\" cannot be used: %s", policy->path, error.message);
         return;
     }
+    if (policy->zone != NULL) policy->followed.observer = policy->zone->data;
     if (edge_policy_start(&policy->followed, settings->answers, settings->answer_size, 0, pgn_cache_counters(conf)) != 0)
         ngx_log_error(NGX_LOG_ALERT, ngx_cycle->log, 0, "playgate: the policy \"%s\" is not followed: no memory, or no thread", policy->path);
     start_timer(policy);

@@ -106,6 +106,24 @@ static u_char *write_events(u_char *text, u_char *end, const pgn_status *status)
     return ngx_slprintf(text, end, "playgate_nginx_cache_answers_total{result=\"too_large\"} %uL\n", cache->rejected);
 }
 
+static u_char *write_observers(u_char *text, u_char *end, const pgn_main_conf *conf) {
+    pgn_policy **policies = conf->policies.elts;
+    playgate_observer_counters sum = {0};
+    for (ngx_uint_t at = 0; at < conf->policies.nelts; at++) {
+        playgate_observer_counters counts = playgate_observer_counts(policies[at]->followed.observer);
+        sum.evicted += counts.evicted;
+        sum.skipped += counts.skipped;
+        sum.dropped += counts.dropped;
+        sum.reported += counts.reported;
+    }
+    text = write_head(text, end, "leak_reports_total", "counter", "Reports about playbacks whose grants may be shared, by their result.");
+    text = ngx_slprintf(text, end, "playgate_nginx_leak_reports_total{result=\"sent\"} %uL\n", sum.reported);
+    text = ngx_slprintf(text, end, "playgate_nginx_leak_reports_total{result=\"dropped\"} %uL\n", sum.dropped);
+    text = write_head(text, end, "leak_records_lost_total", "counter", "Records of playbacks that made room for others, and requests without one.");
+    text = ngx_slprintf(text, end, "playgate_nginx_leak_records_lost_total{cause=\"evicted\"} %uL\n", sum.evicted);
+    return ngx_slprintf(text, end, "playgate_nginx_leak_records_lost_total{cause=\"busy\"} %uL\n", sum.skipped);
+}
+
 static u_char *write_policies(u_char *text, u_char *end, const pgn_main_conf *conf) {
     pgn_policy **policies = conf->policies.elts;
     text = write_head(text, end, "policy_fresh_until_seconds", "gauge",
@@ -136,11 +154,12 @@ static ngx_int_t show_status(ngx_http_request_t *r) {
     if (!(r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD))) return NGX_HTTP_NOT_ALLOWED;
     ngx_int_t result = ngx_http_discard_request_body(r);
     if (result != NGX_OK) return result;
-    size_t size = 4096 + 128 * (code_count + conf->policies.nelts);
+    size_t size = 8192 + 128 * (code_count + conf->policies.nelts);
     ngx_buf_t *page = ngx_create_temp_buf(r->pool, size);
     if (status == NULL || page == NULL) return NGX_HTTP_INTERNAL_SERVER_ERROR;
     page->last = write_answers(page->last, page->end, status);
     page->last = write_events(page->last, page->end, status);
+    page->last = write_observers(page->last, page->end, conf);
     page->last = write_policies(page->last, page->end, conf);
     return send_page(r, page);
 }

@@ -58,6 +58,7 @@ static ngx_http_variable_t variables[] = {
     {ngx_string("playgate_mvpd"), NULL, outcome_text, offsetof(edge_outcome, mvpd), NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("playgate_resource"), NULL, outcome_text, offsetof(edge_outcome, resource), NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("playgate_client_key"), NULL, pgn_client_key, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
+    {ngx_string("playgate_observer"), NULL, pgn_observer_name, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
     {ngx_string("playgate_expires"), NULL, expires_text, 0, NGX_HTTP_VAR_NOCACHEABLE, 0},
 };
 
