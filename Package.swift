@@ -417,7 +417,7 @@ let package = Package(
 
 // The fuzzer calls the C interface as a part of its own program; scripts/embed links it for everyone else.
 if Context.environment["PLAYGATE_FUZZ"] != nil {
-    package.products.append(.library("EmbeddedGate", "EdgeChecks", "CPlaygate"))
+    package.products.append(.library("EmbeddedGate", "EdgeChecks", "SharedGrants", "CPlaygate"))
 }
 
 // PLAYGATE_PARTS names the targets to keep, with all that they depend on: under a sanitizer everything is built anew, and

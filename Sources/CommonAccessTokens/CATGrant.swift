@@ -115,6 +115,8 @@ public final class CATGrant: PlaybackGrant {
 
     public var profileName: String? { string(.profile).map { String(decoding: $0, as: UTF8.self) } }
 
+    public var isCounted: Bool { renewals != nil }
+
     /// The renewals since the grant was issued; `nil` if they are not counted.
     public var renewals: RenewalCount? {
         guard let range = claims[.generation] else { return nil }

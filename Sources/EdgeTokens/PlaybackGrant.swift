@@ -36,6 +36,8 @@ public protocol PlaybackGrant: AnyObject, Sendable {
     var protection: ProtectionTag? { get }
     /// The name of the profile by which the token was issued; `nil` if it names none.
     var profileName: String? { get }
+    /// True if the renewals of the grant are counted, so that a second holder is found.
+    var isCounted: Bool { get }
 
     /// Returns a tag by which the token can be revoked: of the media token, the session GUID, the MVPD and the proxy MVPD.
     ///
@@ -44,6 +46,9 @@ public protocol PlaybackGrant: AnyObject, Sendable {
 }
 
 extension PlaybackGrant {
+    /// False: few formats have a claim for the count.
+    public var isCounted: Bool { false }
+
     /// The playback session, if the token has one.
     public var session: PlaybackSession? {
         guard let id = sessionID, let end = sessionEnd else { return nil }

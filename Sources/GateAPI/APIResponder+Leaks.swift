@@ -6,6 +6,7 @@ internal import Encodings
 internal import HTTPServer
 internal import NIOCore
 internal import Platform
+internal import PlaybackGate
 internal import SharedGrants
 
 extension APIResponder {
@@ -40,11 +41,13 @@ extension APIResponder {
         guard !call.request.isTooLarge, body.readableBytes <= limit else {
             throw APIRefusal(.bodyTooLarge, details: "at most \(limit) bytes")
         }
-        guard let orders = leaks.exchange(Array(body.readableBytesView), at: call.time) else {
-            throw APIRefusal(.invalidRequest, details: "the body is no batch of reports")
+        switch leaks.exchange(Array(body.readableBytesView), of: caller ?? "", at: call.time) {
+        case .malformed: throw APIRefusal(.invalidRequest, details: "the body is no batch of reports")
+        case .overloaded: throw APIRefusal(DenyCode.overloaded)
+        case .orders(let orders):
+            edges.note(caller, isReport: true, at: call.time)
+            return APIAnswer(orders, type: "application/octet-stream", trace: call.trace)
         }
-        edges.note(caller, isReport: true, at: call.time)
-        return APIAnswer(orders, type: "application/octet-stream", trace: call.trace)
     }
 
     /// `GET /v1/leaks/{session}`: a playback of the list, with the requests since its challenge.

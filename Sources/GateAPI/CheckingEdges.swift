@@ -33,6 +33,7 @@ package final class CheckingEdges: Sendable {
     func note(_ caller: String?, isReport: Bool, at now: Timestamp) {
         let name = caller ?? "anonymous"
         edges.withLock { edges in
+            if edges[name] == nil, edges.count >= Self.capacity { Self.removeGone(from: &edges, at: now) }
             guard edges[name] != nil || edges.count < Self.capacity else { return }
             var edge = edges[name] ?? Edge(caller: name, last: now)
             edge.last = now
@@ -41,10 +42,14 @@ package final class CheckingEdges: Sendable {
         }
     }
 
+    private static func removeGone(from edges: inout [String: Edge], at now: Timestamp) {
+        edges = edges.filter { now <= $0.value.last.advanced(byMilliseconds: life) }
+    }
+
     /// The edges that are there, by name, and whether each reports.
     package func present(at now: Timestamp) -> [(edge: Edge, reports: Bool)] {
         let present = edges.withLock { edges in
-            edges = edges.filter { now <= $0.value.last.advanced(byMilliseconds: Self.life) }
+            Self.removeGone(from: &edges, at: now)
             return edges.values.sorted { $0.caller < $1.caller }
         }
         return present.map { edge in

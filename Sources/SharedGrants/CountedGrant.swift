@@ -12,7 +12,8 @@ package import ReplayStores
 extension GrantHolder {
     /// The holder of a grant; `nil` if its renewals are not counted.
     package init?(_ grant: any PlaybackGrant) {
-        guard let grant = grant as? CATGrant else { return nil }
+        // A cast costs more than the question, and most grants are not counted.
+        guard grant.isCounted, let grant = grant as? CATGrant else { return nil }
         self.init(grant)
     }
 
@@ -30,11 +31,6 @@ extension GrantHolder {
             profile: grant.profileName ?? ""
         )
     }
-}
-
-extension PlaybackGrant {
-    /// True if the renewals of the grant are counted.
-    package var isCounted: Bool { (self as? CATGrant)?.renewals != nil }
 }
 
 extension GrantRenewal {

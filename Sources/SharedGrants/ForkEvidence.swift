@@ -36,7 +36,8 @@ package struct ForkEvidence: Sendable {
 
     /// The first time whose uses count: answers that crossed the challenge have arrived.
     private let start: Timestamp
-    private let terms: Terms
+    /// The terms of the proof. Others may begin to report in the middle of a watch.
+    var terms: Terms
     private var tracks: [UInt16: Track] = [:]
     private var waiting: [GrantUse] = []
     /// The time up to which uses have counted.

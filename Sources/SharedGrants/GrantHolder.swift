@@ -23,6 +23,12 @@ package struct GrantHolder: Sendable {
     /// The number that undoes a multiplication by the other one, modulo 2^64.
     private static let inverse: UInt64 = 0xF1DE_83E1_9937_733D
 
+    /// The number of a grant by its identity.
+    static func number(of identifier: some Sequence<UInt8>) -> UInt32 {
+        let hash = identifier.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+        return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
+    }
+
     /// True if a number is that of a playback of this session, with any chain of renewals.
     static func isPlayback(_ number: UInt64, of session: SessionID) -> Bool {
         (session.low ^ number) &* inverse <= UInt64(UInt32.max)
@@ -43,8 +49,7 @@ package struct GrantHolder: Sendable {
     ) {
         let playback = session.low ^ UInt64(chain) &* Self.multiplier
         self.playback = playback == 0 ? 1 : playback
-        let hash = identifier.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
-        grant = UInt32(truncatingIfNeeded: hash ^ hash >> 32)
+        grant = Self.number(of: identifier)
         self.issued = issued
         self.session = session
         self.sessionEnd = sessionEnd

@@ -19,8 +19,8 @@ package struct LeakCases: Sendable {
     private var sightings = Sightings()
     /// True if other gates read what happens here, and report what happens there.
     package var isShared = false { didSet { setPatience() } }
-    /// The edges that count by themselves, with the times of their last reports.
-    private var edges: [UInt64: Timestamp] = [:] { didSet { setPatience() } }
+    /// The edges that count by themselves.
+    private var edges: [UInt64: Edge] = [:] { didSet { setPatience() } }
     /// The playbacks whose next holder an edge is to report, until a time.
     private var looks: [UInt64: [UInt64: Timestamp]] = [:]
     /// The reports that wait for other observers.
@@ -53,12 +53,22 @@ package struct LeakCases: Sendable {
         let challenge: LeakChallenge
         let cause: Cause
         var evidence: ForkEvidence
-        /// The edge by whose report it began; 0 for this gate.
-        let origin: UInt64
+        /// The owner of the edge by whose report it began; 0 for this gate.
+        let owner: UInt64
         /// The edges that have a grant of the playback: the uses that others report do not count.
         var edges: Set<UInt64> = []
+        /// The grants that a gate has seen or issued: what edges report of others does not count.
+        var grants: Set<UInt32> = []
         /// The numbers of the grants, in the order of their first use.
         var numbers: [UInt32: Int] = [:]
+    }
+
+    /// An edge that counts by itself.
+    private struct Edge: Sendable {
+        /// The time of its last report.
+        var last: Timestamp
+        /// A hash of the name of its key.
+        let owner: UInt64
     }
 
     private struct Pause: Sendable {
@@ -78,8 +88,9 @@ package struct LeakCases: Sendable {
     private static let reportCapacity = 4000
     /// The greatest lead of another clock, in milliseconds.
     private static let greatestLead: Int64 = 5000
-    /// The maximum numbers of edges, of those of a playback, of watches by the reports of one edge, and of its holders to report.
-    private static let (edgeCapacity, edgesPerWatch, watchesPerEdge, lookCapacity) = (256, 64, 512, 512)
+    /// The maximum numbers of edges, of those of a playback, of its grants that a gate knows, and of holders that an edge is to
+    /// report. The edges of one key have half of all edges, and half of all watches.
+    private static let (edgeCapacity, edgesPerWatch, grantsPerWatch, lookCapacity) = (1024, 64, 1024, 512)
     /// The time for which an edge is known after a report, and for which it is to report a holder, in milliseconds.
     private static let (edgeLife, lookLife): (Int64, Int64) = (30_000, 60_000)
     /// The longest time for which a playback is revoked by an edge's report.
@@ -94,7 +105,13 @@ package struct LeakCases: Sendable {
     /// True if other gates or edges report what happens there.
     package var isObserved: Bool { isShared || !edges.isEmpty }
 
-    private mutating func setPatience() { terms.patience = isObserved ? Self.patience : .zero }
+    private mutating func setPatience() {
+        let patience = isObserved ? Self.patience : .zero
+        guard patience != terms.patience else { return }
+        terms.patience = patience
+        // Uses that wait are applied in time: without patience, they would be applied as often as they are reported.
+        if isObserved { for playback in watches.keys { watches[playback]?.evidence.terms.patience = patience } }
+    }
 
     /// The number of playbacks that are watched.
     package var watchCount: Int { watches.count }
@@ -167,7 +184,7 @@ package struct LeakCases: Sendable {
         return begin(suspected: challenge, because: cause, by: 0)
     }
 
-    private mutating func begin(suspected challenge: LeakChallenge, because cause: Cause, by edge: UInt64) -> [Event] {
+    private mutating func begin(suspected challenge: LeakChallenge, because cause: Cause, by owner: UInt64) -> [Event] {
         let now = challenge.time
         guard action != nil, watches[challenge.playback] == nil, watches.count < Self.watchCapacity,
             cases[challenge.session]?.proven == nil, pauses[challenge.playback].map({ $0.end <= now }) ?? true
@@ -175,15 +192,15 @@ package struct LeakCases: Sendable {
         var events = sweepIfDue(at: now)
         let facts = (session: challenge.session, end: challenge.sessionEnd, profile: challenge.profile)
         guard beginCase(of: facts, evidence: .forks, at: now, events: &events) else { return events }
-        begin(challenge, because: cause, by: edge)
+        begin(challenge, because: cause, by: owner)
         report(.challenged(challenge))
         if let leak = cases[challenge.session] { events.append(.challenged(leak)) }
         return events
     }
 
-    private mutating func begin(_ challenge: LeakChallenge, because cause: Cause, by edge: UInt64 = 0) {
+    private mutating func begin(_ challenge: LeakChallenge, because cause: Cause, by owner: UInt64 = 0) {
         let evidence = ForkEvidence(since: challenge.time, terms: terms)
-        watches[challenge.playback] = Watch(challenge: challenge, cause: cause, evidence: evidence, origin: edge)
+        watches[challenge.playback] = Watch(challenge: challenge, cause: cause, evidence: evidence, owner: owner)
         changes.append((challenge.playback, true))
         update(challenge.session) { leak in
             leak.challenged = challenge.time
@@ -205,11 +222,20 @@ package struct LeakCases: Sendable {
         return holder.issued < challenge.before && now <= challenge.end
     }
 
+    /// Notes the grants of a playback that this gate has seen or issued, so that edges may report their uses.
+    package mutating func note(grants: [UInt32], of playback: UInt64) {
+        guard let index = watches.index(forKey: playback),
+            watches.values[index].grants.count < Self.grantsPerWatch
+        else { return }
+        watches.values[index].grants.formUnion(grants)
+    }
+
     /// Records the use of a grant of a watched playback; other playbacks are ignored.
     package mutating func record(_ use: GrantUse, of playback: UInt64, at now: Timestamp) -> [Event] {
         let events = sweepIfDue(at: now)
         guard watches[playback] != nil else { return events }
         report(.used(playback: playback, use))
+        note(grants: [use.grant], of: playback)
         return events + add(use, to: playback, at: now)
     }
 
@@ -257,14 +283,15 @@ package struct LeakCases: Sendable {
         let isAgain = sightings.note(holder.playback, by: 0, isFirst: isFirst, time: now, at: now)
         lookForReturns(of: holder.playback, at: now)
         if isFirst { return [] }
-        sightings.countAgain(holder.playback, by: 0)
-        guard isAgain, sightings.isShared(holder.playback, since: 0) else { return [] }
+        sightings.countAgain(holder.playback, by: 0, of: 0)
+        guard isAgain, sightings.isShared(holder.playback, since: 0, of: 0) else { return [] }
         return suspect(holder, because: .sightings, at: now)
     }
 
     /// Has the next request looked at where a playback was seen before others saw it.
     private mutating func lookForReturns(of playback: UInt64, at now: Timestamp) {
-        for observer in sightings.observersBeforeOthers(of: playback) {
+        for observer in sightings.observersBeforeOthers(of: playback)
+        where sightings.isShared(playback, since: observer, of: edges[observer]?.owner ?? 0) {
             if observer == 0 {
                 changes.append((playback, true))
             } else if edges[observer] != nil, watches[playback] == nil,
@@ -277,7 +304,7 @@ package struct LeakCases: Sendable {
 
     /// Suspects a playback that another observer has seen since it was seen here before, and that is here again.
     package mutating func noteReturn(_ holder: GrantHolder, at now: Timestamp) -> [Event] {
-        guard isObserved, action != nil, sightings.isShared(holder.playback, since: 0) else { return [] }
+        guard isObserved, action != nil, sightings.isShared(holder.playback, since: 0, of: 0) else { return [] }
         return suspect(holder, because: .sightings, at: now)
     }
 
@@ -291,7 +318,9 @@ package struct LeakCases: Sendable {
         case .seen(let playback, let time):
             sightings.note(playback, by: gate, time: time, at: now)
             lookForReturns(of: playback, at: now)
-        case .used(let playback, let use): return add(use, to: playback, at: now)
+        case .used(let playback, let use):
+            note(grants: [use.grant], of: playback)
+            return add(use, to: playback, at: now)
         case .challenged(let challenge): adopt(challenge)
         case .proven(let session, let evidence, let time): adoptProof(of: session, by: evidence, at: time)
         // Gates report what follows from it.
@@ -311,9 +340,18 @@ package struct LeakCases: Sendable {
     // MARK: Edges
 
     /// Notes that an edge counts by itself. Returns false if there are too many.
-    package mutating func note(edge: UInt64, at now: Timestamp) -> Bool {
-        guard edge != 0, edges[edge] != nil || edges.count < Self.edgeCapacity else { return false }
-        edges[edge] = now
+    ///
+    /// - Parameter owner: A hash of the name of its key.
+    package mutating func note(edge: UInt64, of owner: UInt64, at now: Timestamp) -> Bool {
+        if edges[edge]?.owner == owner {
+            edges[edge]?.last = now
+            return true
+        }
+        let count = edges.values.count { $0.owner == owner }
+        guard edge != 0, edges[edge] == nil, edges.count < Self.edgeCapacity, count < Self.edgeCapacity / 2 else {
+            return false
+        }
+        edges[edge] = Edge(last: now, owner: owner)
         return true
     }
 
@@ -322,17 +360,28 @@ package struct LeakCases: Sendable {
 
     /// Applies a report of an edge. Only what it can know counts: sightings, and uses of playbacks of which it has a grant.
     package mutating func apply(_ report: LeakReport, ofEdge edge: UInt64, at now: Timestamp) -> [Event] {
-        guard action != nil, isTimely(report, at: now) else { return [] }
+        guard action != nil, let owner = edges[edge]?.owner, isTimely(report, at: now) else { return [] }
         switch report {
         case .seen(let playback, let time):
+            guard sightings.hasRoom(for: owner) else {
+                dropped += 1
+                return []
+            }
             self.report(report)
-            if sightings.note(playback, by: edge, time: time, at: now) { sightings.countAgain(playback, by: edge) }
+            if sightings.note(playback, by: edge, of: owner, time: time, at: now) {
+                sightings.countAgain(playback, by: edge, of: owner)
+            }
             lookForReturns(of: playback, at: now)
             return []
-        case .held(let held): return apply(held, ofEdge: edge, at: now)
+        case .held(let held): return apply(held, ofEdge: edge, owner: owner, at: now)
         case .used(let playback, let use):
             // The edge is no witness of a playback of which it has no grant.
-            guard watches[playback]?.edges.contains(edge) ?? false else { return [] }
+            guard let watch = watches[playback], watch.edges.contains(edge) else { return [] }
+            // A proof needs grants that a gate has issued, and not only the word of an edge.
+            guard watch.grants.contains(use.grant) else {
+                dropped += 1
+                return []
+            }
             return record(use, of: playback, at: now)
         case .challenged, .proven:
             dropped += 1
@@ -340,12 +389,23 @@ package struct LeakCases: Sendable {
         }
     }
 
-    private mutating func apply(_ held: HeldPlayback, ofEdge edge: UInt64, at now: Timestamp) -> [Event] {
+    private mutating func apply(
+        _ held: HeldPlayback,
+        ofEdge edge: UInt64,
+        owner: UInt64,
+        at now: Timestamp
+    ) -> [Event] {
         looks[edge]?[held.playback] = nil
-        let isSighted = held.cause == .sighted && sightings.isShared(held.playback, since: edge)
+        // An invented session must not hold the number of a playback that others serve.
+        if let watch = watches[held.playback], watch.challenge.session != held.session,
+            watch.owner != 0, watch.owner != owner, watch.numbers.isEmpty
+        {
+            endWatch(of: held.playback)
+        }
+        let isSighted = held.cause == .sighted && sightings.isShared(held.playback, since: edge, of: owner)
         let isSuspected = held.cause == .turns || isSighted
         var events: [Event] = []
-        if isSuspected, watches.values.count(where: { $0.origin == edge }) < Self.watchesPerEdge {
+        if isSuspected, watches.values.count(where: { $0.owner == owner }) < Self.watchCapacity / 2 {
             let challenge = LeakChallenge(
                 playback: held.playback,
                 session: held.session,
@@ -353,7 +413,7 @@ package struct LeakCases: Sendable {
                 profile: held.profile,
                 time: now
             )
-            events = begin(suspected: challenge, because: isSighted ? .sightings : .turns, by: edge)
+            events = begin(suspected: challenge, because: isSighted ? .sightings : .turns, by: owner)
         }
         if let index = watches.index(forKey: held.playback), watches.values[index].challenge.session == held.session,
             watches.values[index].edges.count < Self.edgesPerWatch
@@ -495,8 +555,8 @@ package struct LeakCases: Sendable {
     /// Ends the watches and the suspicions that nothing has followed.
     package mutating func sweep(at now: Timestamp) -> [Event] {
         nextSweep = now.advanced(byMilliseconds: 1000)
-        for (edge, last) in edges where last.advanced(byMilliseconds: Self.edgeLife) < now {
-            (edges[edge], looks[edge]) = (nil, nil)
+        for (number, edge) in edges where edge.last.advanced(byMilliseconds: Self.edgeLife) < now {
+            (edges[number], looks[number]) = (nil, nil)
         }
         var events: [Event] = []
         for playback in Array(watches.keys) {

@@ -187,10 +187,16 @@ package struct LeakReportBatch: Hashable, Sendable {
         else { return nil }
         var reports: [LeakReport] = []
         while !reader.rest.isEmpty {
-            guard let report = reader.report(base: Int64(bitPattern: base)) else { return nil }
-            reports.append(report)
+            guard let entry = reader.entry(base: Int64(bitPattern: base)) else { return nil }
+            // One that contradicts itself is left out.
+            if let report = entry.report { reports.append(report) }
         }
         self.init(observer: observer, reports: reports)
+    }
+
+    /// What was read: no report if it contradicts itself.
+    private struct Entry {
+        let report: LeakReport?
     }
 
     private struct Reader {
@@ -214,21 +220,22 @@ package struct LeakReportBatch: Hashable, Sendable {
             return nil
         }
 
-        mutating func report(base: Int64) -> LeakReport? {
+        /// Reads an entry; `nil` if it is none.
+        mutating func entry(base: Int64) -> Entry? {
             guard let kind = number(1).flatMap({ Kind(rawValue: UInt8($0)) }), let offset = offset() else {
                 return nil
             }
             let time = Timestamp(millisecondsSince1970: base).advanced(byMilliseconds: Int64(offset))
             switch kind {
-            case .seen: return number(8).map { .seen(playback: $0, time: time) }
-            case .used: return use(at: time)
-            case .challenged: return challenge(at: time)
+            case .seen: return number(8).map { Entry(report: .seen(playback: $0, time: time)) }
+            case .used: return use(at: time).map { Entry(report: $0) }
+            case .challenged: return challenge(at: time).map { Entry(report: $0) }
             case .held: return held(at: time)
             case .proven:
                 guard let session = bytes(16).flatMap({ SessionID(bytes: $0) }),
                     let evidence = number(1).flatMap({ Leak.Evidence(code: UInt8($0)) })
                 else { return nil }
-                return .proven(session: session, evidence: evidence, time: time)
+                return Entry(report: .proven(session: session, evidence: evidence, time: time))
             }
         }
 
@@ -253,7 +260,7 @@ package struct LeakReportBatch: Hashable, Sendable {
             )
         }
 
-        private mutating func held(at time: Timestamp) -> LeakReport? {
+        private mutating func held(at time: Timestamp) -> Entry? {
             guard let playback = number(8), let cause = number(1).flatMap({ HeldPlayback.Cause(rawValue: UInt8($0)) }),
                 let facts = facts()
             else { return nil }
@@ -265,7 +272,7 @@ package struct LeakReportBatch: Hashable, Sendable {
                 at: time,
                 because: cause
             )
-            return held.map { .held($0) }
+            return Entry(report: held.map { .held($0) })
         }
 
         private mutating func facts() -> (session: SessionID, end: Timestamp, profile: String)? {

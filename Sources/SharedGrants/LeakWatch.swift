@@ -114,7 +114,7 @@ public final class LeakWatch: Sendable {
     ) -> Bool {
         guard isActive else { return false }
         if let edge, isObserved.load(ordering: .relaxed),
-            let isDemanded = cases.withLock({ $0.isEdge(edge) ? $0.demandsFreshGrant(from: holder, at: now) : nil })
+            let isDemanded = demandsFreshGrant(from: holder, of: edge, at: now)
         {
             return isDemanded
         }
@@ -136,6 +136,23 @@ public final class LeakWatch: Sendable {
         }
         if count.contains(.suspected) { update { $0.suspect(holder, because: .turns, at: now) } }
         return isDemanded
+    }
+
+    /// True if the holder is to get a new grant now; `nil` if no edge of this number counts by itself.
+    private func demandsFreshGrant(from holder: GrantHolder, of edge: UInt64, at now: Timestamp) -> Bool? {
+        cases.withLock { cases in
+            guard cases.isEdge(edge) else { return nil }
+            cases.note(grants: [holder.grant], of: holder.playback)
+            return cases.demandsFreshGrant(from: holder, at: now)
+        }
+    }
+
+    /// Notes a grant that was issued to the holder of another one, so that edges may report its uses.
+    ///
+    /// - Parameter identifier: The identity of the new grant.
+    package func noteIssued(_ identifier: [UInt8], to holder: GrantHolder?) {
+        guard let holder, watched.load(ordering: .relaxed) > 0 else { return }
+        cases.withLock { $0.note(grants: [GrantHolder.number(of: identifier)], of: holder.playback) }
     }
 
     private func segment(at path: Substring) -> Segment? {
@@ -309,13 +326,26 @@ public final class LeakWatch: Sendable {
         }
     }
 
-    /// Applies the reports of an edge that counts by itself. Returns its orders as they are sent; `nil` if the bytes are no batch.
-    package func exchange(_ bytes: some Collection<UInt8>, at now: Timestamp) -> [UInt8]? {
-        guard let batch = LeakReportBatch(bytes) else { return nil }
+    /// The answer to the reports of an edge.
+    package enum Exchange: Sendable {
+        /// Its orders, as they are sent.
+        case orders([UInt8])
+        /// The bytes are no batch.
+        case malformed
+        /// There are too many edges.
+        case overloaded
+    }
+
+    /// Applies the reports of an edge that counts by itself.
+    ///
+    /// - Parameter caller: The name of its key. The edges of one key have a share of the memory.
+    package func exchange(_ bytes: some Collection<UInt8>, of caller: String, at now: Timestamp) -> Exchange {
+        guard let batch = LeakReportBatch(bytes) else { return .malformed }
         let renditions = renditions.withLock { $0 }
-        guard isActive, cases.withLock({ $0.note(edge: batch.observer, at: now) }) else {
-            return LeakOrders(renditions: renditions, orders: []).encoded
-        }
+        guard isActive else { return .orders(LeakOrders(renditions: renditions, orders: []).encoded) }
+        // 0 is the gate itself.
+        let owner = SHA256.digest(caller).prefix(8).reduce(0) { $0 << 8 | UInt64($1) } | 1
+        guard cases.withLock({ $0.note(edge: batch.observer, of: owner, at: now) }) else { return .overloaded }
         for start in stride(from: 0, to: batch.reports.count, by: Self.reportsPerLock) {
             let part = batch.reports[start..<min(start + Self.reportsPerLock, batch.reports.count)]
             update { cases in part.flatMap { cases.apply($0, ofEdge: batch.observer, at: now) } }
@@ -325,7 +355,7 @@ public final class LeakWatch: Sendable {
             orders = cases.orders(for: batch.observer, at: now)
             return []
         }
-        return LeakOrders(renditions: renditions, orders: orders).encoded
+        return .orders(LeakOrders(renditions: renditions, orders: orders).encoded)
     }
 
     /// The maximum numbers of reports in a batch, of those that are applied at a time, and of batches that are sent in a row. A

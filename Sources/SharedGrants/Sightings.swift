@@ -11,10 +11,18 @@ struct Sightings: Sendable {
     private var present: [UInt64: [Sighting]] = [:]
     private var previous: [UInt64: [Sighting]] = [:]
     private var periodEnd = Timestamp(millisecondsSince1970: .min)
-    /// The playbacks that an observer has seen again in this period, and those of them that were seen elsewhere meanwhile.
-    private var (count, sharedCount) = (0, 0)
-    /// True if that was so of a large share in the last period with enough of them.
-    private var isBalanced = false
+    /// What the observers of an owner have seen: one must not hide what those of others see.
+    private var owners: [UInt64: Owner] = [:]
+
+    private struct Owner: Sendable {
+        /// The playbacks that an observer has seen again in this period, and those of them that were seen elsewhere meanwhile.
+        var count = 0
+        var sharedCount = 0
+        /// True if that was so of a large share in the last period with enough of them.
+        var isBalanced = false
+        /// The number of sightings in this period.
+        var sightings = 0
+    }
 
     /// The first time at which an observer saw a playback, as long as it goes on, and the last one.
     private struct Sighting: Sendable {
@@ -27,19 +35,27 @@ struct Sightings: Sendable {
     private static let (period, life, skew): (Int64, Int64, Int64) = (60_000, 90_000, 500)
     /// The playbacks of a period from which on a share of them is meaningful; the maximum numbers of playbacks, and of observers of
     /// one.
-    private static let (meaningfulCount, capacity, observerCapacity) = (40, 65_536, 8)
+    private static let (meaningfulCount, capacity, observerCapacity) = (40, 131_072, 8)
 
     private mutating func rotate(at now: Timestamp) {
         guard now >= periodEnd else { return }
         (previous, present) = (present, [:])
         periodEnd = now.advanced(byMilliseconds: Self.period)
-        if count >= Self.meaningfulCount { isBalanced = sharedCount * 4 >= count }
-        (count, sharedCount) = (0, 0)
+        owners = owners.mapValues { owner in
+            let isMeaningful = owner.count >= Self.meaningfulCount
+            return Owner(isBalanced: isMeaningful ? owner.sharedCount * 4 >= owner.count : owner.isBalanced)
+        }
     }
 
     /// True if most playbacks are seen by several observers, so that this says nothing about one of them: behind a load balancer, each
     /// observer sees the turns of all players.
-    private var isMeaningless: Bool { count >= Self.meaningfulCount ? sharedCount * 4 >= count : isBalanced }
+    private func isMeaningless(for owner: UInt64) -> Bool {
+        guard let owner = owners[owner] else { return false }
+        return owner.count >= Self.meaningfulCount ? owner.sharedCount * 4 >= owner.count : owner.isBalanced
+    }
+
+    /// True if the observers of an owner have seen fewer playbacks in this period than there is room for, but for others.
+    func hasRoom(for owner: UInt64) -> Bool { (owners[owner]?.sightings ?? 0) < Self.capacity * 3 / 4 }
 
     private func sightings(of playback: UInt64) -> [Sighting] { present[playback] ?? previous[playback] ?? [] }
 
@@ -50,11 +66,13 @@ struct Sightings: Sendable {
     mutating func note(
         _ playback: UInt64,
         by observer: Observer,
+        of owner: UInt64 = 0,
         isFirst: Bool = false,
         time: Timestamp,
         at now: Timestamp
     ) -> Bool {
         rotate(at: now)
+        owners[owner, default: Owner()].sightings += 1
         // An observer that did not see it for long begins again.
         let oldest = now.advanced(byMilliseconds: -Self.life)
         var known = sightings(of: playback).filter { oldest <= $0.last }
@@ -76,9 +94,11 @@ struct Sightings: Sendable {
     }
 
     /// Counts a playback that this gate or one of its edges has seen again, by which a load balancer is recognized.
-    mutating func countAgain(_ playback: UInt64, by observer: Observer) {
-        count += 1
-        if isSeenElsewhere(sightings(of: playback), since: observer) { sharedCount += 1 }
+    mutating func countAgain(_ playback: UInt64, by observer: Observer, of owner: UInt64) {
+        owners[owner, default: Owner()].count += 1
+        if isSeenElsewhere(sightings(of: playback), since: observer) {
+            owners[owner, default: Owner()].sharedCount += 1
+        }
     }
 
     /// True if the observer has seen the playback within two periods.
@@ -86,14 +106,13 @@ struct Sightings: Sendable {
         sightings(of: playback).contains { $0.observer == observer }
     }
 
-    /// True if the playback was seen by the observer, and then by another one.
-    func isShared(_ playback: UInt64, since observer: Observer) -> Bool {
-        !isMeaningless && isSeenElsewhere(sightings(of: playback), since: observer)
+    /// True if the playback was seen by the observer of an owner, and then by another one.
+    func isShared(_ playback: UInt64, since observer: Observer, of owner: UInt64) -> Bool {
+        !isMeaningless(for: owner) && isSeenElsewhere(sightings(of: playback), since: observer)
     }
 
     /// The observers that have seen the playback before another one did: their next request for it is a return.
     func observersBeforeOthers(of playback: UInt64) -> [Observer] {
-        if isMeaningless { return [] }
         let known = sightings(of: playback)
         return known.count < 2 ? [] : known.map(\.observer).filter { isSeenElsewhere(known, since: $0) }
     }

@@ -5,6 +5,7 @@ import CPlaygate
 import EdgeTokens
 import GateTestSupport
 import Platform
+import RequestTargets
 import SharedGrants
 import Testing
 
@@ -26,12 +27,14 @@ private func time(_ seconds: Double) -> Timestamp {
 
 private let session = SessionID(high: 0xA1, low: 0xB2)
 
+private func identifier(of grant: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: grant >> (8 * $0)) } }
+
 private func holder(_ grant: UInt64 = 0, issued: Double = 0, session: SessionID = session) -> GrantHolder {
     GrantHolder(
         session: session,
         until: time(14_400),
         chain: 7,
-        identifier: (0..<8).map { UInt8(truncatingIfNeeded: grant >> (8 * $0)) },
+        identifier: identifier(of: grant),
         issued: Timestamp(secondsSince1970: time(issued).seconds),
         profile: "live"
     )
@@ -58,21 +61,33 @@ private struct Player {
 
 /// A gate, its edges, and players.
 private struct EdgeInstallation {
-    let gates: [LeakWatch]
-    let edges: [ObservingEdge]
+    private(set) var gates: [LeakWatch]
+    private(set) var edges: [ObservingEdge]
     var players: [Player]
     private(set) var requestCount = 0
 
     init(edges: Int, gates: Int = 1, players: [Player]) throws {
-        self.gates = (0..<gates).map { _ in
-            let watch = LeakWatch(capacity: 64, observer: FoundLeaks())
-            watch.set(.review)
-            if gates > 1 { watch.share() }
-            return watch
-        }
+        self.gates = (0..<gates).map { _ in Self.gate(isShared: gates > 1) }
         self.edges = try (0..<edges).map { _ in try ObservingEdge() }
         self.players = players
     }
+
+    private static func gate(isShared: Bool) -> LeakWatch {
+        let watch = LeakWatch(capacity: 64, observer: FoundLeaks())
+        watch.set(.review)
+        if isShared { watch.share() }
+        return watch
+    }
+
+    /// Starts a part again, which has forgotten everything.
+    mutating func restart(_ part: Part, number: Int) throws {
+        switch part {
+        case .gate: gates[number] = Self.gate(isShared: gates.count > 1)
+        case .edge: edges[number] = try ObservingEdge()
+        }
+    }
+
+    enum Part: CaseIterable { case gate, edge }
 
     func gate(of edge: Int) -> LeakWatch { gates[edge % gates.count] }
 
@@ -95,6 +110,7 @@ private struct EdgeInstallation {
                 gate(of: player.edge).count(path[...], isPartial: false, by: held, countedBy: edge.number, at: now)
             else { continue }
             (players[index].grant, players[index].issued) = (.random(in: 1 ... .max), second)
+            gate(of: player.edge).noteIssued(identifier(of: players[index].grant), to: held)
         }
         exchange(at: second + 0.9)
     }
@@ -137,6 +153,23 @@ private struct EdgeInstallation {
         #expect(found < 240)
         let leak = try #require(installation.leak)
         #expect(leak.session == session && leak.profile == "live" && leak.evidence == .forks && leak.grants >= 2)
+    }
+
+    /// Whatever is killed in the middle of a leak, and whenever.
+    @Test(arguments: EdgeInstallation.Part.allCases, [5.0, 20, 45, 65])
+    private func `find a copy though a part starts again`(part: EdgeInstallation.Part, second: Double) throws {
+        for (edges, gates) in [(1, 1), (2, 1), (2, 2)] {
+            let players = [Player(edge: 0), Player(edge: edges - 1, start: 2)]
+            var installation = try EdgeInstallation(edges: edges, gates: gates, players: players)
+            var proven: Double?
+            for now in stride(from: 0.0, to: 400, by: 1) where proven == nil {
+                if now == second { try installation.restart(part, number: (part == .gate ? gates : edges) - 1) }
+                installation.play(at: now)
+                if installation.leak?.proven != nil { proven = now }
+            }
+            // Undisturbed it takes less than two minutes.
+            #expect(proven ?? .infinity < second + 240, "\(edges) edges, \(gates) gates")
+        }
     }
 
     /// Two tabs, or a download beside playback: they are challenged, and acquitted.
@@ -236,6 +269,24 @@ private struct EdgeInstallation {
         #expect(uses[0] == uses[1] && uses[2] == uses[3] && uses[0] != uses[4])
     }
 
+    /// A copier chooses the spelling of a path, which the policy reads and the origin serves as the same.
+    @Test(arguments: [
+        "/film/%761/7.ts", "/film/v1/%37.ts", "/film//v1/7.ts", "/film/v1/./7.ts", "/film/x/../v1/7.ts",
+        "/film/v1/7%2ets",
+        "/film/v1/7.ts?a=/../9.ts", "/film/v1/a%c3%a4+b7.ts", "/film/v1/a%2Fb7.ts", "/film/v1/7.ts/", "/film/v1/7.ts/.",
+        "/film/v1/x/..", "/film/v1/%2e%2e/7.ts", "/", "//", "/.7", "/film/v1/é7.ts", "/film/v1/a b7.ts",
+        "/film/v1/%zz7.ts", "/film/v1/%7", "/film/v1/7.ts",
+    ]) func `count a path in the spelling of the gate`(target: String) throws {
+        let edge = try ObservingEdge()
+        let order = LeakOrders.Order.watch(playback: holder().playback, before: time(0), end: time(100), isKnown: true)
+        #expect(edge.obey(LeakOrders(renditions: [], orders: [order]).encoded, at: time(0)) == PLAYGATE_OK)
+        _ = edge.observe(target, by: holder(), at: time(1))
+        let batch = try #require(LeakReportBatch(edge.reports(at: time(2)).batch))
+        let uses = batch.reports.compactMap { if case .used(_, let use) = $0 { use.segment } else { nil } }
+        let normal = RequestURI(target[...], form: .resolved)?.path
+        #expect(uses.first == normal.flatMap { Segment(path: $0) }, "\(target): \(normal ?? "none")")
+    }
+
     @Test(arguments: 0..<50) func `obey nothing that is no order`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let edge = try ObservingEdge()
@@ -279,8 +330,23 @@ private struct EdgeInstallation {
         return watch
     }
 
-    private static func send(_ reports: [LeakReport], as edge: UInt64 = 9, to gate: LeakWatch, at second: Double) {
-        #expect(gate.exchange(LeakReportBatch(observer: edge, reports: reports).encoded, at: time(second)) != nil)
+    /// Sends reports with the key of an edge. Returns false if the gate has no room for it.
+    @discardableResult
+    private static func send(
+        _ reports: [LeakReport],
+        as edge: UInt64 = 9,
+        of caller: String = "hostile",
+        to gate: LeakWatch,
+        at second: Double
+    ) -> Bool {
+        let bytes = LeakReportBatch(observer: edge, reports: reports).encoded
+        switch gate.exchange(bytes, of: caller, at: time(second)) {
+        case .orders: return true
+        case .overloaded: return false
+        case .malformed:
+            Issue.record("a batch that the gate cannot read")
+            return false
+        }
     }
 
     private static func held(
@@ -305,7 +371,8 @@ private struct EdgeInstallation {
         (0..<60).map { number in
             let segment = Segment(index: UInt32(100 + number / 2), track: 5)
             let now = time(second + 2 * Double(number))
-            return .used(playback: playback, GrantUse(segment, by: UInt32(1 + number % 2), at: now))
+            let grant = number % 2 == 0 ? holder().grant : holder(5).grant
+            return .used(playback: playback, GrantUse(segment, by: grant, at: now))
         }
     }
 
@@ -313,7 +380,7 @@ private struct EdgeInstallation {
     @Test func `proves nothing of a playback of which it has no grant`() throws {
         let gate = Self.gate()
         let honest = holder()
-        Self.send([try #require(Self.held(honest, at: 1, because: .turns))], as: 1, to: gate, at: 1)
+        Self.send([try #require(Self.held(honest, at: 1, because: .turns))], as: 1, of: "honest", to: gate, at: 1)
         #expect(gate.leak(session)?.challenged != nil)
         let another = SessionID(high: 1, low: session.low)
         Self.send([try #require(Self.held(honest, as: another, at: 2, because: .watched))], to: gate, at: 2)
@@ -325,11 +392,24 @@ private struct EdgeInstallation {
             )
         }
         #expect(gate.leak(session)?.proven == nil && gate.leak(session)?.uses.isEmpty == true)
-        // The edge that has it is believed.
+        // The edge that has it reports grants that no gate has issued.
+        for report in Self.turns(of: honest.playback, from: 10) {
+            Self.send([report], as: 1, of: "honest", to: gate, at: 130)
+        }
+        #expect(gate.leak(session)?.proven == nil && gate.leak(session)?.uses.isEmpty == true)
+    }
+
+    @Test func `is believed about the grants that the gate has issued`() throws {
+        let gate = Self.gate()
+        let honest = holder()
+        Self.send([try #require(Self.held(honest, at: 1, because: .turns))], as: 1, of: "honest", to: gate, at: 1)
+        gate.noteIssued(identifier(of: 5), to: honest)
+        _ = gate.count("/film/1.ts", isPartial: false, by: honest, countedBy: 1, at: time(2))
         for report in Self.turns(of: honest.playback, from: 10) {
             Self.send(
                 [report],
                 as: 1,
+                of: "honest",
                 to: gate,
                 at: Double(report.time.millisecondsSince1970 - time(0).millisecondsSince1970) / 1000
             )
@@ -370,19 +450,38 @@ private struct EdgeInstallation {
         #expect(gate.leaks(at: time(1)).isEmpty)
     }
 
-    @Test func `has a share of the gate's watches, and of its memory`() throws {
+    /// It knows the session, such as from a log, and invents a playback of it.
+    @Test func `proves nothing by the id of a session`() throws {
         let gate = Self.gate()
-        for edge in 1...1000 as ClosedRange<UInt64> { Self.send([], as: edge, to: gate, at: 1) }
+        let invented = GrantHolder(
+            session: session,
+            until: time(14_400),
+            chain: 0,
+            identifier: [1],
+            issued: time(0),
+            profile: "live"
+        )
+        Self.send([try #require(Self.held(invented, at: 1, because: .turns))], to: gate, at: 1)
+        for report in Self.turns(of: invented.playback, from: 10) { Self.send([report], to: gate, at: 130) }
+        #expect(gate.leak(session)?.challenged != nil && gate.leak(session)?.proven == nil)
+    }
+
+    @Test func `has half of the gate's edges, watches and sightings`() throws {
+        let gate = Self.gate()
+        let accepted = (1...1000 as ClosedRange<UInt64>).count { Self.send([], as: $0, to: gate, at: 1) }
+        #expect(accepted == 512)
+        #expect(Self.send([], as: 5000, of: "honest", to: gate, at: 1))
+        // Nor can it report in the name of another.
+        #expect(!Self.send([], as: 5000, to: gate, at: 1))
         for start in stride(from: 0 as UInt64, to: 3000, by: 500) {
             let reports = try (start..<start + 500).map { number in
                 let facts = holder(session: SessionID(high: 5, low: number << 40 | 3))
                 return try #require(Self.held(facts, at: 2, because: .turns))
             }
-            Self.send(reports, as: 1, to: gate, at: 2)
+            Self.send(reports, as: start / 500 + 1, to: gate, at: 2)
         }
-        #expect(gate.leaks(at: time(2)).count == 512)
-        // Others are found all the same.
-        Self.send([try #require(Self.held(holder(), at: 3, because: .turns))], as: 2, to: gate, at: 3)
+        #expect(gate.leaks(at: time(2)).count == 1000)
+        Self.send([try #require(Self.held(holder(), at: 3, because: .turns))], as: 5000, of: "honest", to: gate, at: 3)
         #expect(gate.leak(session)?.challenged != nil)
     }
 
@@ -394,7 +493,7 @@ private struct EdgeInstallation {
             }
             let version: [UInt8] = [1, 0, 0, 0, 0, 0, 0, 0, .random(in: 1...4, using: &random)]
             let base = withUnsafeBytes(of: time(5).millisecondsSince1970.bigEndian) { Array($0) }
-            _ = gate.exchange(version + base + bytes, at: time(5))
+            _ = gate.exchange(version + base + bytes, of: "hostile", at: time(5))
         }
         #expect(gate.leaks(at: time(5)).allSatisfy { $0.proven == nil })
     }

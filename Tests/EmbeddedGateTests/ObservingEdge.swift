@@ -82,7 +82,7 @@ final class ObservingEdge {
     /// Reports to a gate, and obeys its orders.
     func report(to gate: LeakWatch, at now: Timestamp) {
         let (batch, confirmation) = reports(at: now)
-        guard let orders = gate.exchange(batch, at: now) else { return }
+        guard case .orders(let orders) = gate.exchange(batch, of: "edge", at: now) else { return }
         confirm(confirmation)
         _ = obey(orders, at: now)
     }

@@ -76,6 +76,10 @@ struct GateInstallation: Installation {
         Timestamp(millisecondsSince1970: Int64((start + seconds) * 1000))
     }
 
+    private static func identifier(of grant: UInt64) -> [UInt8] {
+        (0..<8).map { UInt8(truncatingIfNeeded: grant >> ($0 * 8)) }
+    }
+
     mutating func serve(_ request: SegmentRequest) -> HeldGrant? {
         if gates.count > 1 || !edges.isEmpty { exchangeReports(until: request.time) }
         let number = setup.isBalanced ? random.integer(in: 0...gates.count - 1) : request.edge % gates.count
@@ -85,7 +89,7 @@ struct GateInstallation: Installation {
             session: session,
             until: Self.time(Self.end),
             chain: Self.chain,
-            identifier: (0..<8).map { UInt8(truncatingIfNeeded: held.id >> ($0 * 8)) },
+            identifier: Self.identifier(of: held.id),
             issued: Timestamp(secondsSince1970: Self.time(held.issued).seconds),
             profile: "live"
         )
@@ -102,7 +106,9 @@ struct GateInstallation: Installation {
             lastChallenge = time
         }
         guard isDue || isChallenged else { return nil }
-        return HeldGrant(id: random.next(), issued: request.time + gate.lead, generation: held.generation + 1)
+        let issued = random.next()
+        watch.noteIssued(Self.identifier(of: issued), to: holder)
+        return HeldGrant(id: issued, issued: request.time + gate.lead, generation: held.generation + 1)
     }
 
     private mutating func renew(_ held: HeldGrant, at time: Double) {

@@ -59,7 +59,7 @@ final class ObservingEdge {
         var bytes = [CChar](repeating: 0, count: Int(PLAYGATE_REPORTS_LIMIT))
         let length = unsafe playgate_observer_reports(observer, edgeTime.millisecondsSince1970, &bytes, &reports)
         let batch = bytes.prefix(length).map { UInt8(bitPattern: $0) }
-        guard let orders = gate.exchange(batch, at: gateTime) else { return length }
+        guard case .orders(let orders) = gate.exchange(batch, of: "edge", at: gateTime) else { return length }
         unsafe playgate_observer_confirm(observer, &reports)
         unsafe orders.withUnsafeBytes { orders in
             let slice = unsafe playgate_slice(bytes: orders.baseAddress?.assumingMemoryBound(to: CChar.self), length: orders.count)

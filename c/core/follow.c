@@ -63,30 +63,30 @@ static int64_t ask(playgate_follower *follower, int64_t time) {
 
 // MARK: Reports
 
-// Sends a batch. Returns 0 if the service has it, and has given orders.
+// Sends a batch. Returns the status of the response; 0 without one.
 static int send_reports(const playgate_follower *follower, playgate_slice batch, http_response *response) {
     char head[source_request_limit];
     int64_t deadline = clock_steady() + source_first_patience;
     int descriptor = http_connect(follower->source.path, deadline);
-    if (descriptor < 0) return -1;
+    if (descriptor < 0) return 0;
     size_t length = source_write_report_head(&follower->source, batch.length, head);
     int result = http_send(descriptor, head, length, deadline);
     memory_wipe(head, sizeof head);
     if (result == 0) result = http_send(descriptor, batch.bytes, batch.length, deadline);
     if (result == 0) result = http_receive(descriptor, follower->wake[0], deadline, PLAYGATE_REPORTS_LIMIT, response);
     close(descriptor);
-    return result == HTTP_WHOLE && response->status == 200 ? 0 : -1;
+    return result == HTTP_WHOLE ? response->status : 0;
 }
 
-// Without an answer, the reports wait for the next exchange.
+// Without an answer, the reports wait for the next exchange. Those that the service cannot read would stay for good.
 static void exchange(const playgate_follower *follower, playgate_observer *observer, char *bytes) {
     http_response response = {0};
     playgate_reports reports = {.size = sizeof reports};
     size_t length = playgate_observer_reports(observer, clock_unix(), bytes, &reports);
-    if (length > 0 && send_reports(follower, (playgate_slice){bytes, length}, &response) == 0) {
-        playgate_observer_confirm(observer, &reports);
+    int status = length == 0 ? 0 : send_reports(follower, (playgate_slice){bytes, length}, &response);
+    if (status == 200 || status == 400 || status == 413) playgate_observer_confirm(observer, &reports);
+    if (status == 200)
         playgate_observer_obey(observer, (playgate_slice){response.bytes + response.head, response.length - response.head}, clock_unix());
-    }
     http_forget(&response);
 }
 

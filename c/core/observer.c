@@ -50,16 +50,21 @@ playgate_observer_counters playgate_observer_counts(const playgate_observer *obs
 
 // MARK: The lock
 
-// A process that was killed while it had the lock would keep it: after many attempts the lock passes on. All positions are bounded where they
-// are used, so that what such a process has left half done costs reports and nothing else.
+// A process that was killed while it had the lock would keep it: after many failures in a row, of a millisecond each at least, the lock
+// passes on. All positions are bounded where they are used, so that what such a process has left half done costs reports and nothing else.
 int observer_lock(playgate_observer *observer) {
     for (int attempt = 0; attempt < 2000; attempt++) {
         uint32_t none = 0;
-        if (__atomic_compare_exchange_n(&observer->lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return 1;
+        if (__atomic_compare_exchange_n(&observer->lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+            __atomic_store_n(&observer->failures, 0, __ATOMIC_RELAXED);
+            return 1;
+        }
         if (attempt >= 1000) sched_yield();
     }
-    __atomic_store_n(&observer->lock, 0, __ATOMIC_RELEASE);
     add_to(&observer->counts.skipped, 1);
+    if (__atomic_add_fetch(&observer->failures, 1, __ATOMIC_RELAXED) < most_failures) return 0;
+    __atomic_store_n(&observer->failures, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&observer->lock, 0, __ATOMIC_RELEASE);
     return 0;
 }
 
@@ -74,7 +79,9 @@ static void add_use(playgate_observer *observer, const use *added) {
         if (added->kind == kind_seen) return;
         observer->first_use = observer->end_use - most_uses + 1;
     }
-    observer->uses[observer->end_use++ % most_uses] = *added;
+    // A process that is killed in between leaves no half of it.
+    observer->uses[observer->end_use % most_uses] = *added;
+    observer->end_use++;
 }
 
 static int hexadecimal(char digit) {
@@ -101,7 +108,8 @@ static void add_holder(playgate_observer *observer, const playgate_answer *answe
         add_to(&observer->counts.dropped, 1);
         observer->first_holder = observer->end_holder - most_holders + 1;
     }
-    observer->holders[observer->end_holder++ % most_holders] = added;
+    observer->holders[observer->end_holder % most_holders] = added;
+    observer->end_holder++;
 }
 
 // MARK: Orders
@@ -118,16 +126,30 @@ static int follow_order(playgate_observer *observer, const playgate_answer *answ
         order->reported = now;
     }
     if (order->kind == order_look) return 0;
+    int64_t obeyed = __atomic_load_n(&observer->obeyed, __ATOMIC_RELAXED);
+    int is_asked = answer->issued < order->before && now - obeyed < order_life;
+    // One player must not push the uses of others out.
+    if (now / 1000 != order->second) {
+        order->second = now / 1000;
+        order->uses = 0;
+    }
+    if (order->uses++ >= most_uses_a_second) return is_asked;
     use added = {.playback = answer->playback, .time = now, .grant = answer->grant_number, .index = segment->index, .track = segment->track,
                  .kind = kind_used};
     add_use(observer, &added);
-    int64_t obeyed = __atomic_load_n(&observer->obeyed, __ATOMIC_RELAXED);
-    return answer->issued < order->before && now - obeyed < order_life;
+    return is_asked;
 }
 
 // MARK: Requests
 
+// Counts the path in the spelling in which the gate does: a copier may choose another one.
 static int parse_segment(const playgate_observer *observer, playgate_slice target, playgate_segment *segment) {
+    char text[PLAYGATE_PATH_LIMIT];
+    if (target.length == 0 || target.bytes == NULL) return 0;
+    if (!playgate_path_is_normal(target.bytes, target.length)) {
+        target.length = playgate_path_normalize(target.bytes, target.length, text);
+        target.bytes = text;
+    }
     uint32_t at = __atomic_load_n(&observer->renditions_at, __ATOMIC_ACQUIRE) & 1;
     uint32_t count = __atomic_load_n(&observer->rendition_counts[at], __ATOMIC_RELAXED);
     if (count == 0) return playgate_segment_parse(target.bytes, target.length, segment);

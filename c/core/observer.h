@@ -18,6 +18,9 @@
 enum { cache_line = 64, most_orders = 2048, order_slots = 4096, most_uses = 2048, most_holders = 64, most_renditions = 8, longest_profile = 64 };
 enum { session_size = 16, name_size = 16, usual_suspicion = 20 };
 
+// The failures to get the lock after which it passes on, and the uses of a playback's grants that are reported in a second.
+enum { most_failures = 100, most_uses_a_second = 32 };
+
 // Milliseconds: between two reports, and after the first of a holder; for which orders hold without others.
 enum { report_interval = 1000, holder_interval = 2000, order_life = 10000 };
 
@@ -36,7 +39,10 @@ typedef struct order {
     int64_t before, end;
     // The time of the last report of the holder.
     int64_t reported;
-    int32_t kind, reserved;
+    // The uses that were reported in a second.
+    int64_t second;
+    int32_t kind;
+    uint32_t uses;
 } order;
 
 typedef struct order_table {
@@ -64,7 +70,8 @@ typedef struct holder {
 struct playgate_observer {
     uint64_t number;
     char name[name_size];
-    uint32_t lock;
+    // 1 while a thread has the observer; the failures to get it since somebody had it.
+    uint32_t lock, failures;
     // The level of suspicion; the patterns in force, 0 or 1; the orders in force, 0 or 1.
     uint32_t suspicion, renditions_at, orders_at;
     // The times of the last report, and of the last orders.

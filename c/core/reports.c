@@ -44,6 +44,8 @@ static int put_head(batch *batch, int kind, int64_t time) {
 }
 
 static void put_use(batch *batch, const use *use) {
+    // What was left half written is none.
+    if (use->kind != kind_seen && use->kind != kind_used) return;
     if (!put_head(batch, use->kind, use->time)) return;
     put(batch, use->playback, 8);
     if (use->kind == kind_seen) return;
@@ -63,20 +65,25 @@ static void put_holder(batch *batch, const holder *holder) {
     put_bytes(batch, holder->profile, length);
 }
 
-// The earliest time of the reports that wait.
-static int64_t base_of(const playgate_observer *observer, int64_t now) {
-    int64_t base = now;
-    for (uint64_t at = observer->first_use; at != observer->end_use; at++)
-        if (observer->uses[at % most_uses].time < base) base = observer->uses[at % most_uses].time;
-    for (uint64_t at = observer->first_holder; at != observer->end_holder; at++)
-        if (observer->holders[at % most_holders].time < base) base = observer->holders[at % most_holders].time;
-    return base;
+// The positions of the reports that wait, as they were once: others may pass the lock on.
+typedef struct range {
+    uint64_t first, end;
+} range;
+
+static range range_of(const uint64_t *first, const uint64_t *end, uint64_t most) {
+    range found = {__atomic_load_n(first, __ATOMIC_RELAXED), __atomic_load_n(end, __ATOMIC_RELAXED)};
+    if (found.end - found.first > most) found.first = found.end;
+    return found;
 }
 
-// What a process that was killed has left may be anything.
-static void bound_positions(playgate_observer *observer) {
-    if (observer->end_use - observer->first_use > most_uses) observer->first_use = observer->end_use;
-    if (observer->end_holder - observer->first_holder > most_holders) observer->first_holder = observer->end_holder;
+// The earliest time of the reports that wait.
+static int64_t base_of(const playgate_observer *observer, range uses, range holders, int64_t now) {
+    int64_t base = now;
+    for (uint64_t at = uses.first; at != uses.end; at++)
+        if (observer->uses[at % most_uses].time < base) base = observer->uses[at % most_uses].time;
+    for (uint64_t at = holders.first; at != holders.end; at++)
+        if (observer->holders[at % most_holders].time < base) base = observer->holders[at % most_holders].time;
+    return base;
 }
 
 _Static_assert(17 + most_uses * 24 + most_holders * (32 + 8 + longest_profile) <= PLAYGATE_REPORTS_LIMIT, "a batch has room for all reports");
@@ -84,17 +91,18 @@ _Static_assert(17 + most_uses * 24 + most_holders * (32 + 8 + longest_profile) <
 size_t playgate_observer_reports(const playgate_observer *shared, int64_t now, char *bytes, playgate_reports *reports) {
     playgate_observer *observer = (playgate_observer *)(uintptr_t)shared;
     if (observer == NULL || bytes == NULL || reports == NULL || reports->size < sizeof *reports || !observer_lock(observer)) return 0;
-    bound_positions(observer);
-    batch batch = {.bytes = bytes, .base = base_of(observer, now)};
+    range uses = range_of(&observer->first_use, &observer->end_use, most_uses);
+    range holders = range_of(&observer->first_holder, &observer->end_holder, most_holders);
+    batch batch = {.bytes = bytes, .base = base_of(observer, uses, holders, now)};
     put(&batch, 1, 1);
     put(&batch, observer->number, 8);
     put(&batch, (uint64_t)batch.base, 8);
     // The holders first: the service takes the uses of those whom it knows.
-    for (uint64_t at = observer->first_holder; at != observer->end_holder; at++) put_holder(&batch, &observer->holders[at % most_holders]);
-    for (uint64_t at = observer->first_use; at != observer->end_use; at++) put_use(&batch, &observer->uses[at % most_uses]);
-    reports->uses = observer->end_use;
-    reports->holders = observer->end_holder;
-    reports->count = (uint32_t)(observer->end_use - observer->first_use + observer->end_holder - observer->first_holder);
+    for (uint64_t at = holders.first; at != holders.end; at++) put_holder(&batch, &observer->holders[at % most_holders]);
+    for (uint64_t at = uses.first; at != uses.end; at++) put_use(&batch, &observer->uses[at % most_uses]);
+    reports->uses = uses.end;
+    reports->holders = holders.end;
+    reports->count = (uint32_t)(uses.end - uses.first + holders.end - holders.first);
     observer_unlock(observer);
     return batch.length;
 }

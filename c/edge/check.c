@@ -106,7 +106,6 @@ static int state(edge_check *check) {
     request->traceparent = edge_first_value(server->values, check->context, "traceparent");
     request->token_fields = check->rule->token_fields;
     request->token_field_count = check->rule->token_field_count;
-    request->observer = playgate_observer_name(check->rule->policy->observer);
     if (server->state(check->context, request) != 0) return -1;
     if (request->now == 0) request->now = clock_unix();
     return 0;
@@ -138,8 +137,12 @@ static void decide(edge_check *check) {
 
 /// Counts a request that was allowed, by its segment. A viewer who is to get a new grant has one that is due.
 static void observe(edge_check *check) {
-    if (check->is_repeated || check->rule->policy->observer == NULL) return;
-    if (playgate_observe(check->rule->policy->observer, &check->request, &check->answer)) check->answer.flags |= PLAYGATE_ANSWER_RENEWAL_DUE;
+    playgate_observer *observer = check->rule->policy->observer;
+    if (observer == NULL || check->answer.outcome != PLAYGATE_ALLOW || check->answer.playback == 0) return;
+    // The service counts what is not counted here.
+    check->request.observer = playgate_observer_name(observer);
+    if (check->is_repeated) return;
+    if (playgate_observe(observer, &check->request, &check->answer)) check->answer.flags |= PLAYGATE_ANSWER_RENEWAL_DUE;
 }
 
 /// True if the service is to be asked: for what it alone can tell, and to renew a grant if the policy lets no edge do it. It decides by the

@@ -8,7 +8,7 @@
 // A table of sets with eight records each. A set has a line of its own with the lock, the tags and the times of its records, so that a
 // look-up touches that line and the two of its own record.
 
-enum { line = 64, ways = 8, tracks = 4, positions = 2 };
+enum { line = 64, ways = 8, tracks = 4, positions = 2, most_failures = 10000 };
 
 // A position at which segments are fetched, one after another.
 typedef struct cursor {
@@ -40,7 +40,9 @@ typedef struct set {
     uint32_t lock;
     uint16_t tags[ways];
     uint32_t seen[ways];
-    uint32_t reserved[3];
+    // The failures to get the set since a thread had it.
+    uint32_t failures;
+    uint32_t reserved[2];
 } set;
 
 struct playgate_playbacks {
@@ -217,12 +219,19 @@ static record *record_at(playgate_playbacks *table, uint64_t number, unsigned wa
     return (record *)(void *)((set *)(void *)(table + 1) + table->sets) + number * ways + way;
 }
 
-// Locks a set. Returns 0 if another thread has it for too long, such as one that waits for a core.
+// Locks a set. Returns 0 if another thread has it for too long, such as one that waits for a core. A process that was killed while it had
+// the set has it no more after many failures.
 static int lock(set *set) {
     for (int attempt = 0; attempt < 1000; attempt++) {
         uint32_t none = 0;
-        if (__atomic_compare_exchange_n(&set->lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return 1;
+        if (__atomic_compare_exchange_n(&set->lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+            if (set->failures != 0) __atomic_store_n(&set->failures, 0, __ATOMIC_RELAXED);
+            return 1;
+        }
     }
+    if (__atomic_add_fetch(&set->failures, 1, __ATOMIC_RELAXED) < most_failures) return 0;
+    __atomic_store_n(&set->failures, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&set->lock, 0, __ATOMIC_RELEASE);
     return 0;
 }
 

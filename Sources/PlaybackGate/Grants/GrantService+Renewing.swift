@@ -95,6 +95,7 @@ extension GrantService {
                 return nil
             }
             metrics?.countRenewed(profile)
+            leaks?.noteIssued(token.identifier, to: GrantHolder(grant))
             return IssuedGrant(
                 profile: profile,
                 token: token,

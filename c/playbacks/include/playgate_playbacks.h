@@ -43,6 +43,18 @@ int32_t playgate_rendition_make(const char *text, size_t length, playgate_rendit
 int32_t playgate_segment_parse_rendition(const char *path, size_t length, const playgate_rendition *renditions, size_t count,
                                          playgate_segment *segment);
 
+/// The longest path that playgate_path_normalize() reads and writes.
+#define PLAYGATE_PATH_LIMIT 4096
+
+/// Writes a path without its query in the normal form in which gates count it: each character in one spelling, without empty and dot
+/// segments.
+///
+/// Returns its length. Returns 0 for a path that is too long, does not begin with a slash, or has a percent sign that encodes nothing.
+size_t playgate_path_normalize(const char *path, size_t length, char text[PLAYGATE_PATH_LIMIT]);
+
+/// Returns 1 for a path that is in normal form, up to its query: most are. May return 0 for one that is.
+int32_t playgate_path_is_normal(const char *path, size_t length);
+
 /// A table of records in memory that threads and processes may share. Full sets forget the playback that was not seen for the
 /// longest time.
 typedef struct playgate_playbacks playgate_playbacks;

@@ -48,6 +48,7 @@ static int check_target(ngx_http_request_t *r, const pgn_loc_conf *conf, pgn_ctx
     if (result != NGX_OK) return refuse_unreadable(ctx, result);
     check.target = pgn_slice(ctx->target);
     edge_check_decide(&check);
+    ctx->observed = check.request.observer.length > 0;
     // Without memory it is refused.
     return edge_check_take(&check, &ctx->outcome) == 0 && check.is_asked;
 }

@@ -47,6 +47,7 @@ ngx_int_t pgn_ask(ngx_http_request_t *r, const pgn_loc_conf *conf, pgn_ctx *ctx)
     mark->request = asked;
     mark->is_ask = 1;
     mark->conf = conf;
+    mark->observed = ctx->observed;
     ngx_http_set_ctx(asked, mark, ngx_http_playgate_module);
     ctx->asked = asked;
     ctx->asking = 1;

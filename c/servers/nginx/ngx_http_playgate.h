@@ -149,6 +149,8 @@ typedef struct {
     unsigned asking : 1;
     unsigned answered : 1;
     unsigned decided : 1;
+    /// 1 if the observer has counted the request.
+    unsigned observed : 1;
     /// 1 if the answer was counted, and its grant handed over.
     unsigned finished : 1;
 } pgn_ctx;

@@ -31,7 +31,7 @@ ngx_shm_zone_t *pgn_add_observer(ngx_conf_t *cf, const char *path) {
 ngx_int_t pgn_observer_name(ngx_http_request_t *r, ngx_http_variable_value_t *value, uintptr_t unused) {
     const pgn_ctx *ctx = pgn_find_ctx(r);
     // A secret: nothing but the sub-request to the service has it.
-    const playgate_observer *observer = ctx != NULL && ctx->is_ask && ctx->conf != NULL ? ctx->conf->policy->followed.observer : NULL;
+    const playgate_observer *observer = ctx != NULL && ctx->is_ask && ctx->observed ? ctx->conf->policy->followed.observer : NULL;
     playgate_slice name = playgate_observer_name(observer);
     value->not_found = name.length == 0;
     value->valid = !value->not_found;

@@ -136,7 +136,8 @@ static void start_policy(const pgn_main_conf *conf, pgn_policy *policy) {
         ngx_log_error(NGX_LOG_ALERT, ngx_cycle->log, 0, "playgate: the policy \"%s\" cannot be used: %s", policy->path, error.message);
         return;
     }
-    if (policy->zone != NULL) policy->followed.observer = policy->zone->data;
+    // A single process unmaps the memory of its former configuration at a reload: it has an observer of its own.
+    if (policy->zone != NULL && ngx_process == NGX_PROCESS_WORKER) policy->followed.observer = policy->zone->data;
     if (edge_policy_start(&policy->followed, settings->answers, settings->answer_size, 0, pgn_cache_counters(conf)) != 0)
         ngx_log_error(NGX_LOG_ALERT, ngx_cycle->log, 0, "playgate: the policy \"%s\" is not followed: no memory, or no thread", policy->path);
     start_timer(policy);

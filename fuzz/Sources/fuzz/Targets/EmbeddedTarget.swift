@@ -194,7 +194,7 @@ extension Target {
 }
 
 /// Bytes whose address a C function gets.
-private final class Words {
+final class Words {
     private let block: UnsafeMutableBufferPointer<CChar>
 
     init(_ bytes: [UInt8]) {
