@@ -278,7 +278,7 @@ package struct LeakReportBatch: Hashable, Sendable {
         private mutating func facts() -> (session: SessionID, end: Timestamp, profile: String)? {
             guard let session = bytes(16).flatMap({ SessionID(bytes: $0) }), let end = number(8),
                 let count = number(1), count <= maximumProfile,
-                let profile = bytes(Int(count)).map({ String(decoding: $0, as: UTF8.self) })
+                let profile = bytes(Int(count)).flatMap({ String(validating: $0, as: UTF8.self) })
             else { return nil }
             return (session, Timestamp(millisecondsSince1970: Int64(bitPattern: end)), profile)
         }
