@@ -26,7 +26,9 @@ struct SharedLibraryTests {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    private static let headers = ["", "_answer_cache", "_ask", "_follow", "_signed", "_subrequest", "_target"].map {
+    private static let headers = [
+        "", "_answer_cache", "_ask", "_follow", "_observe", "_signed", "_subrequest", "_target",
+    ].map {
         "playgate\($0).h"
     }
 

@@ -81,7 +81,7 @@ static void add_use(playgate_observer *observer, const use *added) {
     }
     // A process that is killed in between leaves no half of it.
     observer->uses[observer->end_use % most_uses] = *added;
-    observer->end_use++;
+    __atomic_store_n(&observer->end_use, observer->end_use + 1, __ATOMIC_RELEASE);
 }
 
 static int hexadecimal(char digit) {
@@ -109,7 +109,7 @@ static void add_holder(playgate_observer *observer, const playgate_answer *answe
         observer->first_holder = observer->end_holder - most_holders + 1;
     }
     observer->holders[observer->end_holder % most_holders] = added;
-    observer->end_holder++;
+    __atomic_store_n(&observer->end_holder, observer->end_holder + 1, __ATOMIC_RELEASE);
 }
 
 // MARK: Orders
