@@ -21,6 +21,7 @@ package struct LeakCases: Sendable {
     package var isShared = false { didSet { setPatience() } }
     /// The edges that count by themselves.
     private var edges: [UInt64: Edge] = [:] { didSet { setPatience() } }
+    private var recentGrants = RecentGrants()
     /// The playbacks whose next holder an edge is to report, until a time.
     private var looks: [UInt64: [UInt64: Timestamp]] = [:]
     /// The reports that wait for other observers.
@@ -201,6 +202,7 @@ package struct LeakCases: Sendable {
     private mutating func begin(_ challenge: LeakChallenge, because cause: Cause, by owner: UInt64 = 0) {
         let evidence = ForkEvidence(since: challenge.time, terms: terms)
         watches[challenge.playback] = Watch(challenge: challenge, cause: cause, evidence: evidence, owner: owner)
+        note(grants: recentGrants[challenge.playback], of: challenge.playback)
         changes.append((challenge.playback, true))
         update(challenge.session) { leak in
             leak.challenged = challenge.time
@@ -222,7 +224,13 @@ package struct LeakCases: Sendable {
         return holder.issued < challenge.before && now <= challenge.end
     }
 
-    /// Notes the grants of a playback that this gate has seen or issued, so that edges may report their uses.
+    /// Notes a grant that this gate has issued, so that edges may report its uses.
+    package mutating func note(issued grant: UInt32, of playback: UInt64, at now: Timestamp) {
+        if isObserved { recentGrants.insert(grant, of: playback, at: now) }
+        note(grants: [grant], of: playback)
+    }
+
+    /// Notes the grants of a playback that this gate has seen, so that edges may report their uses.
     package mutating func note(grants: [UInt32], of playback: UInt64) {
         guard let index = watches.index(forKey: playback),
             watches.values[index].grants.count < Self.grantsPerWatch

@@ -150,9 +150,9 @@ public final class LeakWatch: Sendable {
     /// Notes a grant that was issued to the holder of another one, so that edges may report its uses.
     ///
     /// - Parameter identifier: The identity of the new grant.
-    package func noteIssued(_ identifier: [UInt8], to holder: GrantHolder?) {
-        guard let holder, watched.load(ordering: .relaxed) > 0 else { return }
-        cases.withLock { $0.note(grants: [GrantHolder.number(of: identifier)], of: holder.playback) }
+    package func noteIssued(_ identifier: [UInt8], to holder: GrantHolder?, at now: Timestamp) {
+        guard let holder, hasReporters || watched.load(ordering: .relaxed) > 0 else { return }
+        cases.withLock { $0.note(issued: GrantHolder.number(of: identifier), of: holder.playback, at: now) }
     }
 
     private func segment(at path: Substring) -> Segment? {

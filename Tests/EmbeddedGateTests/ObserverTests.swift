@@ -110,7 +110,7 @@ private struct EdgeInstallation {
                 gate(of: player.edge).count(path[...], isPartial: false, by: held, countedBy: edge.number, at: now)
             else { continue }
             (players[index].grant, players[index].issued) = (.random(in: 1 ... .max), second)
-            gate(of: player.edge).noteIssued(identifier(of: players[index].grant), to: held)
+            gate(of: player.edge).noteIssued(identifier(of: players[index].grant), to: held, at: now)
         }
         exchange(at: second + 0.9)
     }
@@ -403,7 +403,7 @@ private struct EdgeInstallation {
         let gate = Self.gate()
         let honest = holder()
         Self.send([try #require(Self.held(honest, at: 1, because: .turns))], as: 1, of: "honest", to: gate, at: 1)
-        gate.noteIssued(identifier(of: 5), to: honest)
+        gate.noteIssued(identifier(of: 5), to: honest, at: time(1))
         _ = gate.count("/film/1.ts", isPartial: false, by: honest, countedBy: 1, at: time(2))
         for report in Self.turns(of: honest.playback, from: 10) {
             Self.send(
@@ -448,6 +448,35 @@ private struct EdgeInstallation {
             at: 1
         )
         #expect(gate.leaks(at: time(1)).isEmpty)
+    }
+
+    /// Another gate's challenge arrives after this one has issued a grant, which nobody shows to it any more.
+    @Test(arguments: [2.0, 14]) func `reports the use of a grant from just before the challenge`(
+        delay: Double
+    ) throws {
+        let (gate, honest) = (Self.gate(), holder())
+        gate.share()
+        Self.send([], as: 1, of: "honest", to: gate, at: 10)
+        gate.noteIssued(identifier(of: 5), to: honest, at: time(10))
+        let challenge = LeakChallenge(
+            playback: honest.playback,
+            session: session,
+            sessionEnd: honest.sessionEnd,
+            profile: "live",
+            time: time(10 + delay)
+        )
+        gate.receive(LeakReportBatch(observer: 7, reports: [.challenged(challenge)]).encoded, at: time(10 + delay))
+        Self.send(
+            [try #require(Self.held(honest, at: 11 + delay, because: .watched))],
+            as: 1,
+            of: "honest",
+            to: gate,
+            at: 11 + delay
+        )
+        let segment = Segment(index: 5, track: 5)
+        let use = GrantUse(segment, by: holder(5).grant, at: time(12 + delay))
+        Self.send([.used(playback: honest.playback, use)], as: 1, of: "honest", to: gate, at: 12 + delay)
+        #expect(gate.leak(session)?.uses.count == 1)
     }
 
     /// It knows the session, such as from a log, and invents a playback of it.

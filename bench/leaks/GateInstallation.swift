@@ -107,7 +107,7 @@ struct GateInstallation: Installation {
         }
         guard isDue || isChallenged else { return nil }
         let issued = random.next()
-        watch.noteIssued(Self.identifier(of: issued), to: holder)
+        watch.noteIssued(Self.identifier(of: issued), to: holder, at: now)
         return HeldGrant(id: issued, issued: request.time + gate.lead, generation: held.generation + 1)
     }
 

@@ -95,7 +95,7 @@ extension GrantService {
                 return nil
             }
             metrics?.countRenewed(profile)
-            leaks?.noteIssued(token.identifier, to: GrantHolder(grant))
+            leaks?.noteIssued(token.identifier, to: GrantHolder(grant), at: now)
             return IssuedGrant(
                 profile: profile,
                 token: token,
