@@ -39,7 +39,7 @@ enum APIOperation {
     case leak(Substring)
     /// The policy for edges that check by themselves.
     case policy
-    /// What such an edge has counted, and its orders.
+    /// The reports of such an edge, and its orders.
     case reports
     case codes
     case code(Substring)

@@ -25,8 +25,8 @@ extension GateConfiguration.Leaks {
         action = LeakWatch.Action(rawValue: section.choice("action", among: names, default: off))
         handover = section.duration("handover", in: .seconds(10) ... .seconds(600), default: .seconds(45))
         let texts = section.strings("renditions") ?? []
-        if texts.count > Self.maximumRenditions {
-            section.note(at: "renditions", message: "has more than \(Self.maximumRenditions) patterns")
+        if texts.count > RenditionPattern.maximumCount {
+            section.note(at: "renditions", message: "has more than \(RenditionPattern.maximumCount) patterns")
         }
         renditions = texts.compactMap { text in
             let pattern = RenditionPattern(text)
@@ -37,9 +37,6 @@ extension GateConfiguration.Leaks {
             return pattern
         }
     }
-
-    /// The maximum number of patterns: each is looked for in the path of each request.
-    private static let maximumRenditions = 8
 
     /// The shortest time in which a grant is not renewed yet, so that answers that cross have arrived, also those that an origin
     /// holds: a jar that has two successors of a grant for a moment renews one of them.

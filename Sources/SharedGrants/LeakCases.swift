@@ -298,7 +298,7 @@ package struct LeakCases: Sendable {
 
     /// Has the next request looked at where a playback was seen before others saw it.
     private mutating func lookForReturns(of playback: UInt64, at now: Timestamp) {
-        for observer in sightings.observersBeforeOthers(of: playback)
+        for observer in sightings.observers(of: playback)
         where sightings.isShared(playback, since: observer, of: edges[observer]?.owner ?? 0) {
             if observer == 0 {
                 changes.append((playback, true))

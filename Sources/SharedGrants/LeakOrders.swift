@@ -3,7 +3,7 @@
 
 package import Platform
 
-/// What an edge that decides by itself is to do about playbacks: the answer to its reports. All of it holds until the next answer.
+/// The orders to an edge that decides by itself, in answer to its reports. All of them are valid until the next answer.
 ///
 /// As it is sent: a version, the level of suspicion in quarters of a turn, and the number of the patterns, a byte each; the patterns
 /// with their lengths; and 25 bytes for each order: its kind, the playback, and two times in Unix milliseconds, with the highest byte
@@ -34,7 +34,7 @@ package struct LeakOrders: Sendable {
 
     /// The bytes of the orders. Those for which there is no room are left out.
     package var encoded: [UInt8] {
-        let patterns = renditions.prefix(8)
+        let patterns = renditions.prefix(RenditionPattern.maximumCount)
         var bytes: [UInt8] = [Self.version, UInt8(4 * LeakWatch.suspicion), UInt8(patterns.count)]
         for pattern in patterns {
             bytes.append(UInt8(clamping: pattern.text.utf8.count))

@@ -194,7 +194,7 @@ package struct LeakReportBatch: Hashable, Sendable {
         self.init(observer: observer, reports: reports)
     }
 
-    /// What was read: no report if it contradicts itself.
+    /// An entry as it was read, without a report if it contradicts itself.
     private struct Entry {
         let report: LeakReport?
     }

@@ -350,11 +350,7 @@ public final class LeakWatch: Sendable {
             let part = batch.reports[start..<min(start + Self.reportsPerLock, batch.reports.count)]
             update { cases in part.flatMap { cases.apply($0, ofEdge: batch.observer, at: now) } }
         }
-        var orders: [LeakOrders.Order] = []
-        update { cases in
-            orders = cases.orders(for: batch.observer, at: now)
-            return []
-        }
+        let orders = cases.withLock { $0.orders(for: batch.observer, at: now) }
         return .orders(LeakOrders(renditions: renditions, orders: orders).encoded)
     }
 

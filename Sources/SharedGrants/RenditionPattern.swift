@@ -11,8 +11,8 @@ package struct RenditionPattern: Sendable {
     package let text: String
     fileprivate let rendition: playgate_rendition
 
-    /// The maximum length of a pattern, in bytes.
-    package static let maximumSize = 62
+    /// The maximum number of patterns: each is looked for in the path of each request, and an edge has room for as many.
+    package static let maximumCount = 8
 
     /// Parses a pattern; `nil` if it does not have one `*`, characters before and after it, and at most 62 bytes.
     package init?(_ text: String) {

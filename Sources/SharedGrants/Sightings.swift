@@ -11,7 +11,7 @@ struct Sightings: Sendable {
     private var present: [UInt64: [Sighting]] = [:]
     private var previous: [UInt64: [Sighting]] = [:]
     private var periodEnd = Timestamp(millisecondsSince1970: .min)
-    /// What the observers of an owner have seen: one must not hide what those of others see.
+    /// The counts of each owner's observers: those of one owner must not hide what others see.
     private var owners: [UInt64: Owner] = [:]
 
     private struct Owner: Sendable {
@@ -111,11 +111,8 @@ struct Sightings: Sendable {
         !isMeaningless(for: owner) && isSeenElsewhere(sightings(of: playback), since: observer)
     }
 
-    /// The observers that have seen the playback before another one did: their next request for it is a return.
-    func observersBeforeOthers(of playback: UInt64) -> [Observer] {
-        let known = sightings(of: playback)
-        return known.count < 2 ? [] : known.map(\.observer).filter { isSeenElsewhere(known, since: $0) }
-    }
+    /// The observers that have seen the playback within two periods.
+    func observers(of playback: UInt64) -> [Observer] { sightings(of: playback).map(\.observer) }
 
     private func isSeenElsewhere(_ sightings: [Sighting], since observer: Observer) -> Bool {
         guard let own = sightings.first(where: { $0.observer == observer }) else { return false }
