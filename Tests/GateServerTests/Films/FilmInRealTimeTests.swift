@@ -66,15 +66,8 @@ import Testing
         )
         try await edge.withGate(catalogue: Film.catalogue, more: grants, isOnPort: true) { (gate, proxy) throws in
             proxy.origin.serve(chromium.files(with: stream)) { chromium.hear($0) }
-            let (start, begin) = (gate.now, ContinuousClock.now)
-            let clock = Task {
-                while !Task.isCancelled {
-                    gate.now = start.advanced(byMilliseconds: (ContinuousClock.now - begin).milliseconds)
-                    try await Task.sleep(for: .milliseconds(20))
-                }
-            }
-            defer { clock.cancel() }
-            try body(gate, proxy, chromium)
+            let start = gate.now
+            try gate.inRealTime { try body(gate, proxy, chromium) }
             #expect(gate.now > start.adding(seconds: 140))
         }
     }

@@ -70,15 +70,7 @@ import Testing
     ) async throws {
         try await edge.withGate(catalogue: catalogue, more: sections, isOnPort: true, replacing: replacing) {
             (gate, proxy) throws in
-            let (start, begin) = (gate.now, ContinuousClock.now)
-            let clock = Task {
-                while !Task.isCancelled {
-                    gate.now = start.advanced(byMilliseconds: (ContinuousClock.now - begin).milliseconds)
-                    try await Task.sleep(for: .milliseconds(50))
-                }
-            }
-            defer { clock.cancel() }
-            try body(gate, proxy)
+            try gate.inRealTime { try body(gate, proxy) }
         }
     }
 

@@ -137,6 +137,22 @@ final class RunningGate: Sendable {
         }
     }
 
+    /// Lets the gate's clock go as fast as those of the edges and players while `body` runs. A thread of its own does it:
+    /// tests that block could keep a task from running, and the clock would stand still.
+    func inRealTime(_ body: () throws -> Void) rethrows {
+        let (start, begin) = (now, ContinuousClock.now)
+        let isOver = Atomic(false)
+        let clock = Thread { [self] in
+            while !isOver.load(ordering: .relaxed) {
+                now = start.advanced(byMilliseconds: (ContinuousClock.now - begin).milliseconds)
+                usleep(20_000)
+            }
+        }
+        clock.start()
+        defer { isOver.store(true, ordering: .relaxed) }
+        try body()
+    }
+
     /// Calls `body` with the time, now and whenever the test sets it.
     func followTime(_ body: @escaping @Sendable (Timestamp) -> Void) {
         onTime.withLock { $0 = body }
