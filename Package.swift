@@ -9,7 +9,7 @@ let package = Package(
     products: [
         .library("MediaTokens"), .library("MediaResources"), .library("Keys"),
         .library("EdgeTokens", "RequestTargets"), .library("CommonAccessTokens"), .library("URISigning"),
-        .library("VendorTokens"), .library("PlaybackGate", "ReplayStores", "SharedGrants"),
+        .library("AccessTokens"), .library("VendorTokens"), .library("PlaybackGate", "ReplayStores", "SharedGrants"),
         .library("Entitlements"), .library("Manifests"), .library("SQLiteStore"), .library("RedisStore"),
         .library("AccessEnabler"), .library("KeySources"),
         .library("GateServer", "ConfigurationReading"),
@@ -91,6 +91,10 @@ let package = Package(
         ),
         .room("CommonAccessTokens", ["Encodings", "Cryptography", "Keys", "RequestTargets", "EdgeTokens"]),
         .room("URISigning", ["Platform", "Encodings", "Cryptography", "Keys", "RequestTargets", "EdgeTokens"]),
+        .room(
+            "AccessTokens",
+            ["Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "RequestTargets", "EdgeTokens"]
+        ),
         .room("VendorTokens", ["Platform", "Encodings", "Cryptography", "RequestTargets", "EdgeTokens"]),
 
         // Floor 2: the vocabulary of entitlement services, the decision, and manifests that carry it.
@@ -104,7 +108,8 @@ let package = Package(
             "PlaybackGate",
             [
                 "Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "MediaTokens", "RequestTargets",
-                "EdgeTokens", "CommonAccessTokens", "URISigning", "VendorTokens", "ReplayStores", "SharedGrants",
+                "EdgeTokens", "CommonAccessTokens", "URISigning", "AccessTokens", "VendorTokens", "ReplayStores",
+                "SharedGrants",
             ]
         ),
         .room("Manifests", ["Encodings", "XML", "RequestTargets"]),
@@ -157,6 +162,14 @@ let package = Package(
             ]
         ),
         .room(
+            "TokenIntrospection",
+            [
+                "Platform", "Encodings", "Cryptography", "AccessTokens", "KeySources",
+                .service("AsyncHTTPClient", "async-http-client"), .nio("NIOCore"), .nio("NIOPosix"), .nio("NIOHTTP1"),
+                .nioSSL,
+            ]
+        ),
+        .room(
             "AccessEnabler",
             [
                 "Platform", "Encodings", "Cryptography", "MediaTokens", "Entitlements",
@@ -178,7 +191,8 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens",
-                "RequestTargets", "CommonAccessTokens", "URISigning", "VendorTokens", "ReplayStores", "SharedGrants",
+                "RequestTargets", "CommonAccessTokens", "URISigning", "AccessTokens", "VendorTokens", "ReplayStores",
+                "SharedGrants",
                 "PlaybackGate",
                 "Manifests", "EdgeChecks", "HTTPServer", "RedisStore", "KeySources", .nio("NIOCore"),
             ],
@@ -240,10 +254,11 @@ let package = Package(
             "GateServer",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
-                "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "VendorTokens",
-                "ReplayStores", "SharedGrants", "PlaybackGate", "EdgeChecks", "HTTPServer", "SPOPServer", "SQLiteStore",
-                "RedisStore",
-                "KeySources", "GateGRPC", "GateConfiguration", "Telemetry", "EdgeListener", "GateAPI",
+                "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "AccessTokens",
+                "VendorTokens", "ReplayStores", "SharedGrants", "PlaybackGate", "EdgeChecks", "HTTPServer",
+                "SPOPServer", "SQLiteStore", "RedisStore",
+                "KeySources", "TokenIntrospection", "GateGRPC", "GateConfiguration", "Telemetry", "EdgeListener",
+                "GateAPI",
                 "ManifestListener", "GateAdmin", .log, .metrics("Metrics"), .metrics("CoreMetrics"), .nio("NIOCore"),
                 .nio("NIOPosix"), .system, .lifecycle("ServiceLifecycle"), .lifecycle("UnixSignals"),
             ]
@@ -266,8 +281,10 @@ let package = Package(
             "playgate",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
-                "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "VendorTokens",
-                "PlaybackGate", "Manifests", "EdgeChecks", "Telemetry", "GateConfiguration", "GateAPI", "GateAdmin",
+                "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "AccessTokens",
+                "VendorTokens", "PlaybackGate", "Manifests", "EdgeChecks", "KeySources", "Telemetry",
+                "GateConfiguration", "GateAPI",
+                "GateAdmin",
                 "GateServer", "CommandLineSupport", .arguments,
             ]
         ),
@@ -303,7 +320,7 @@ let package = Package(
         .fastTests(
             "Keys",
             ["Platform", "Encodings", "Cryptography", "Keys", "GateTestSupport"],
-            exclude: ["Oracles"]
+            exclude: ["Oracles", "Vectors"]
         ),
         .fastTests("MediaResources", ["XML", "MediaResources", "GateTestSupport"]),
         .fastTests(
@@ -323,6 +340,14 @@ let package = Package(
         .fastTests(
             "URISigning",
             ["Platform", "Encodings", "Keys", "RequestTargets", "EdgeTokens", "URISigning", "GateTestSupport"],
+            exclude: ["Oracles"]
+        ),
+        .fastTests(
+            "AccessTokens",
+            [
+                "Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "RequestTargets", "EdgeTokens",
+                "AccessTokens", "GateTestSupport",
+            ],
             exclude: ["Oracles"]
         ),
         .fastTests(
@@ -376,8 +401,8 @@ let package = Package(
             "GateServer",
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
-                "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "ReplayStores",
-                "SharedGrants",
+                "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "AccessTokens",
+                "ReplayStores", "SharedGrants",
                 "PlaybackGate", "Manifests", "EdgeChecks", "HTTPServer", "SPOPServer", "KeySources", "GateGRPC",
                 "GateConfiguration", "Telemetry", "EdgeListener", "GateAPI", "ManifestListener", "GateAdmin",
                 "GateServer", "GateTestSupport", .nio("NIOCore"), .nio("NIOEmbedded"), .nio("NIOHTTP1"),
@@ -406,9 +431,10 @@ let package = Package(
         .tests(
             "PlaygateCommand",
             [
-                "Platform", "Encodings", "Cryptography", "Keys", "MediaTokens", "EdgeTokens", "VendorTokens",
+                "Platform", "Encodings", "Cryptography", "Keys", "MediaTokens", "EdgeTokens", "AccessTokens",
+                "VendorTokens",
                 "PlaybackGate", "EdgeChecks", "AccessEnabler", "GateServer", "playgate", "playgate-sandbox",
-                "GateTestSupport", .arguments,
+                "CommandLineSupport", "GateTestSupport", .arguments,
             ]
         ),
     ],

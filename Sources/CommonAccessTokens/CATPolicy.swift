@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+public import EdgeTokens
+
 /// The names of this recipient, and the caller's means to judge facts that are not in the token.
 public struct CATPolicy: Sendable {
     /// The own names that `aud` may hold, compared byte for byte. Without one, a token with `aud` is refused.
@@ -13,16 +15,6 @@ public struct CATPolicy: Sendable {
     public var hasRejectionList = false
     /// The algorithms of proofs of possession.
     public var proofAlgorithms: Set<ProofAlgorithm> = [.es256]
-
-    /// An algorithm of proofs of possession.
-    public enum ProofAlgorithm: String, Hashable, Sendable, CaseIterable {
-        /// ECDSA with P-256 and SHA-256.
-        case es256 = "ES256"
-        /// RSASSA-PSS with SHA-256.
-        case ps256 = "PS256"
-        /// Ed25519.
-        case eddsa = "EdDSA"
-    }
 
     /// Creates a policy without own names and stores.
     public init() {}

@@ -113,16 +113,15 @@ extension ClaimSet {
         guard facts.uri.host != nil else { return refusal(unknown: .host, by: .confirmation, in: context) }
         guard let method = facts.method else { return refusal(unknown: .method, by: .confirmation, in: context) }
         let settings = possession(context)
-        let digest = MessageDigest.sha256.isDigest(proof.tokenDigest.span, of: token)
-        guard isKey(of: proof, context, at: range), digest, proof.method == method, proof.isFor(facts.uri),
-            abs(context.now / 1000 - proof.issued) <= settings.window
+        let now = Timestamp(millisecondsSince1970: context.now)
+        guard isKey(of: proof, context, at: range),
+            proof.isFor(facts.uri, method: method, token: token, within: settings.window, at: now)
         else { return refusal(.proofInvalid, by: .confirmation, in: context) }
         guard settings.isOnce else { return nil }
-        guard context.policy.hasReplayStore,
-            let key = SHA256.fingerprint(proof.jwkThumbprint + [UInt8](proof.identifier.utf8))
-        else { return refusal(.replayed, by: .possession, in: context) }
-        let until = Timestamp(secondsSince1970: proof.issued + settings.window)
-        obligations.proofUse = .init(key: key, until: until, isWatched: false)
+        guard context.policy.hasReplayStore, let use = proof.use(within: settings.window) else {
+            return refusal(.replayed, by: .possession, in: context)
+        }
+        obligations.proofUse = use
         return nil
     }
 

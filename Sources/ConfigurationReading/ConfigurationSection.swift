@@ -455,6 +455,13 @@ package final class ConfigurationSection {
         return section(key) { section in section.names.compactMap { name in section.secret(name).map { (name, $0) } } }
     }
 
+    /// Returns a mapping of texts to lists of texts, in the order of the file. A single text is a list of one.
+    package func lists(_ key: String) -> [(key: String, values: [String])] {
+        describe(key, as: .lists)
+        if table != nil { return [] }
+        return section(key) { section in section.names.compactMap { name in section.strings(name).map { (name, $0) } } }
+    }
+
     /// The keys in the order of the file.
     private var names: [String] { (node?.mapping).map { $0.compactMap { name, _ in name.scalar?.string } } ?? [] }
 

@@ -30,6 +30,8 @@ package struct Setting: Sendable {
         case secret
         /// A mapping of texts to texts.
         case texts
+        /// A mapping of texts to texts or lists of texts.
+        case lists
         /// A mapping of texts to secrets.
         case secrets
         /// A mapping of texts to texts, truth values and numbers.

@@ -55,7 +55,10 @@ package struct AnswerReuse: Sendable {
         // Leeway may lengthen the life of a token; an answer is not kept for it. Grants beside a token are examined first, and path and
         // time decide about them. An answer that hands over a grant is for one player.
         case .withinTTL:
-            guard !hasGrants, allowance.access == nil, let expires = allowance.expires else { return nil }
+            // A token of an identity provider may need a proof with each request.
+            guard !hasGrants, allowance.access == nil, allowance.subject.token?.terms == nil,
+                let expires = allowance.expires
+            else { return nil }
             return min(expires, gate.keyEnd(after: now)).next
         case .granted:
             guard case .accepted(let accepted)? = allowance.access else { return nil }

@@ -65,7 +65,7 @@ package struct EdgeChecker {
                 isClear = context.grants != nil
             }
         }
-        let playback = PlaybackRequest(
+        var playback = PlaybackRequest(
             path: request.target.path,
             method: request.method,
             isPartial: request.isPartial,
@@ -73,6 +73,7 @@ package struct EdgeChecker {
             player: player,
             client: client
         )
+        if presented.token != nil, gate.hasStarter { playback.proof = request.proof(report()) }
         // Without a URI in normal form, nobody knows what a grant is presented for.
         guard isClear else { return .decided(gate.refuse(.edgeRequestInvalid, for: playback, at: now)) }
         let fault: DenyCode? = presented.isConflict ? .tokenConflict : nil
@@ -140,6 +141,13 @@ extension PresentedGrants {
 }
 
 extension EdgeCheckRequest {
+    /// Returns what the client presents as proof of possession; `nil` for nothing. No edge vouches for a certificate.
+    fileprivate func proof(_ report: any EdgeReport) -> PresentedProof? {
+        guard report.hasHeaders else { return nil }
+        let lines = report.values(of: "dpop").map { $0[...] }
+        return lines.isEmpty ? nil : PresentedProof(proofs: lines, method: method.rawValue[...], uri: uri(report))
+    }
+
     /// Returns the URI without tokens; `nil` if it has no normal form.
     package func uri(_ report: any EdgeReport) -> RequestURI? {
         let (text, form) = (target.text(hiding: tokenParameters), form == .resolved ? RequestURI.Form.resolved : .asIs)

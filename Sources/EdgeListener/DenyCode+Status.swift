@@ -20,6 +20,9 @@ extension DenyCode {
             .tokenRevoked, .sessionRevoked, .mvpdRevoked,
             .tokenAlreadyUsed:
             .forbidden
+        case .accessToken(.internalFailure), .accessToken(.keyAwaited), .accessToken(.introspectionUnavailable):
+            .serviceUnavailable
+        case .accessToken: .forbidden
         case .grant(let code): code.status
         }
     }

@@ -53,12 +53,25 @@ enum Codes {
             "session_ended", "stream_limit_reached", "grant_resource_mismatch",
         ]
     )
+    static let ofAccessTokens = Block(
+        start: 400,
+        names: [
+            "access_token_too_large", "access_token_malformed", "access_token_encrypted",
+            "access_token_header_unsupported", "access_token_type_refused", "access_token_algorithm_refused",
+            "access_token_key_unknown", "access_token_key_awaited", "access_token_signature_invalid",
+            "access_token_inactive", "access_token_introspection_unavailable", "access_token_issuer_refused",
+            "access_token_audience_mismatch", "access_token_claim_missing", "access_token_claim_refused",
+            "access_token_not_yet_valid", "access_token_expired", "access_token_too_old",
+            "access_token_confirmation_unsupported", "access_token_proof_missing", "access_token_proof_invalid",
+            "access_token_proof_replayed", "access_token_resource_refused", "access_token_internal_failure",
+        ]
+    )
     static let undecided = Block(
         start: 900,
         names: ["ask_use", "ask_start", "ask_grant_use", "ask_stream", "ask_policy_stale"]
     )
 
-    static let all = [allowed, ofGate, ofTokens, ofGrants, undecided]
+    static let all = [allowed, ofGate, ofTokens, ofGrants, ofAccessTokens, undecided]
 
     /// The name of a number; `nil` if there is none.
     static func name(_ code: Int32) -> StaticString? {

@@ -12,7 +12,7 @@ package import RequestTargets
 
 /// A request to start a playback.
 struct PlaybackBody: StrictBody {
-    static let members = ["media", "path", "host", "token", "playbackID", "client", "headers"]
+    static let members = ["media", "path", "host", "token", "playbackID", "client", "headers", "proof"]
 
     let media: String?
     let path: String?
@@ -20,6 +20,7 @@ struct PlaybackBody: StrictBody {
     let token: String?
     let playbackID: String?
     let player: PlaybackRequest.Player?
+    let proof: PresentedProof?
 
     init(_ object: JSONObject) throws(JSONObjectFault) {
         media = try object.optionalText("media", limit: 1024)
@@ -33,6 +34,7 @@ struct PlaybackBody: StrictBody {
         host = try object.host()
         if playbackID?.isEmpty ?? false { throw JSONObjectFault("playbackID must not be empty") }
         player = try object.player()
+        proof = try object.proof()
     }
 }
 
@@ -206,6 +208,35 @@ extension JSONObject {
     package func player() throws(JSONObjectFault) -> PlaybackRequest.Player? {
         let (address, headers) = (try clientAddress(), try textMembers("headers"))
         return address == nil && headers.isEmpty ? nil : PlaybackRequest.Player(address: address, headers: headers)
+    }
+
+    /// Reads the member `proof`: what the backend's client presented as proof of possession; `nil` if there is none.
+    package func proof() throws(JSONObjectFault) -> PresentedProof? {
+        try object("proof") { (object) throws(JSONObjectFault) in
+            let proof = try object.optionalText("dpop", limit: 8 * 1024)
+            let (method, url) = (
+                try object.optionalText("method", limit: 32), try object.optionalText("url", limit: 8192)
+            )
+            let uri = url.flatMap { RequestURI(absolute: $0) }
+            guard (proof == nil) == (method == nil), (proof == nil) == (url == nil) else {
+                throw object.fault("dpop, method and url belong together", member: "dpop")
+            }
+            if url != nil, uri == nil {
+                throw object.fault("must be an absolute http or https URL without a fragment", member: "url")
+            }
+            let certificate = try object.optionalText("certificate", limit: 64).map { text throws(JSONObjectFault) in
+                guard let digest = Base64.decodeURLSafe(text), digest.count == 32 else {
+                    throw object.fault("must be the SHA-256 digest in URL-safe Base64", member: "certificate")
+                }
+                return digest
+            }
+            return PresentedProof(
+                proofs: proof.map { [$0[...]] } ?? [],
+                method: (method ?? "")[...],
+                uri: uri,
+                certificate: certificate ?? nil
+            )
+        }
     }
 
     /// Reads a time: Unix milliseconds, or ISO 8601 with a zone; `nil` if the member is missing.

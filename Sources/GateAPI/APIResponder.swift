@@ -283,7 +283,7 @@ package final class APIResponder: HTTPService {
         in call: RequestContext
     ) -> PlaybackRequest {
         let target: PlaybackRequest.Target = body.media.map { .media($0) } ?? .path(body.path ?? "")
-        return PlaybackRequest(
+        var request = PlaybackRequest(
             target,
             host: body.host,
             token: body.token,
@@ -291,6 +291,8 @@ package final class APIResponder: HTTPService {
             player: body.player,
             client: call.client(caller)
         )
+        request.proof = body.proof
+        return request
     }
 
     /// `POST /v1/verify`: verifies a token and consumes nothing.

@@ -57,7 +57,8 @@ package struct Readiness: Sendable {
         var report = Report(rejectedReload: reloads.current.problems)
         let gate = live.current.gate
         let now = clock()
-        if !gate.verifier.trust.keys.contains(where: { $0.isValid(at: now) }) {
+        let trusted = gate.verifier.trust.keys
+        if !trusted.contains(where: { $0.isValid(at: now) }), !trusted.isEmpty || gate.starter == nil {
             report.faults.append(("trust", .string("no trusted key is currently valid")))
         }
         do throws(ReplayStoreError) { try await gate.checkStore(within: limit) } catch {
@@ -70,7 +71,7 @@ package struct Readiness: Sendable {
         let missing = keySets.missing(at: now)
         if !missing.isEmpty {
             report.faults.append(
-                ("keySets", .string("no keys of \(missing.joined(separator: ", ")): their grants are refused"))
+                ("keySets", .string("no keys of \(missing.joined(separator: ", ")): their tokens are refused"))
             )
         }
         if gate.catalogue.count == 0 { report.faults.append(("catalogue", .string("the catalogue is empty"))) }

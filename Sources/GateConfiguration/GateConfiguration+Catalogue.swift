@@ -47,7 +47,8 @@ extension PlaybackGate.Catalogue.Entry {
         let resource: MediaResource? = section.parsed("resource", default: nil) { try MediaResource($0) }
         let grants = readGrants(from: section, use: use, profiles: profiles)
         guard isProtected else {
-            for name in ["resource", "admits", "grant"] where section.has(name) {
+            _ = section.optionalString("requestor")
+            for name in ["resource", "requestor", "admits", "grant"] where section.has(name) {
                 section.note(at: name, message: "must be absent if protected is false")
             }
             return key.map { Self(key: $0, protection: .none, isShadow: isShadow, methods: methods, hosts: hosts) }

@@ -35,7 +35,8 @@ extension GateConfiguration {
         // A requestor of the wrong type is reported once, not again for every entry.
         let requestor = root.optionalString("requestor") ?? (root.has("requestor") ? "?" : nil)
         if requestor == "" { root.note(at: "requestor", message: "must not be empty") }
-        trust = root.section("trust", read: Trust.init)
+        let hasStarts = root.has("starts")
+        trust = root.section("trust") { Trust($0, hasStarts: hasStarts) }
         let isShadow = root.bool("shadow", default: false)
         root.rename("use", to: "replayStore")
         let use = root.section("replayStore") { Use($0, isShadow: isShadow) }
@@ -45,6 +46,9 @@ extension GateConfiguration {
         self.state = state
         let advanced = root.section("advanced", read: Advanced.init)
         self.advanced = advanced
+        let keySets = advanced.keySets
+        let starts = root.list("starts") { Start($0, keySets: keySets) }
+        self.starts = starts
         root.rename("shutdown", to: "advanced: { shutdownGrace: … }")
         root.rename("reload", to: "watch: files, configuration or \"false\"; advanced: { watchInterval: … }")
         let leaks = root.section("leaks", read: Leaks.init)
@@ -137,6 +141,13 @@ extension GateConfiguration {
                 message: "streams is missing, and catalogue: nothing can be played; such as \(example)"
             )
         }
+        for (index, start) in starts.enumerated()
+        where starts[..<index].contains(where: { $0.issuer.identifier == start.issuer.identifier }) {
+            root.note(at: "starts", message: "names an issuer twice: \(start.issuer.identifier)")
+        }
+        if starts.count(where: { $0.introspection != nil }) > 1 {
+            root.note(at: "starts", message: "only one issuer can have introspection: its tokens do not name it")
+        }
         if edge == nil, manifest == nil, !catalogue.tokens.isEmpty {
             root.note(at: "catalogue", message: "tokens of an entry require an edge listener")
         }
@@ -184,7 +195,7 @@ extension GateConfiguration {
     /// The files that are read after the configuration, each where it is named.
     var namedFiles: [Located<String>] {
         trust.keys.map(\.file) + trust.anchors + catalogue.feeds.map(\.file)
-            + listenersWithTLS.flatMap { $0.tls?.files ?? [] } + (grants?.files ?? [])
+            + listenersWithTLS.flatMap { $0.tls?.files ?? [] } + (grants?.files ?? []) + starts.flatMap(\.files)
     }
 
     /// Notes named files that cannot be read, so that they are in one list with the errors of the configuration itself.
@@ -207,6 +218,12 @@ extension GateConfiguration.Grants {
             if case .set(let file) = key.material { file } else { nil }
         }
         return sets + issuers.flatMap { [$0.keySet, $0.remote?.authorities].compactMap(\.self) }
+    }
+}
+
+extension GateConfiguration.Start {
+    fileprivate var files: [Located<String>] {
+        [keySet, remote?.authorities, introspection?.authorities].compactMap(\.self)
     }
 }
 

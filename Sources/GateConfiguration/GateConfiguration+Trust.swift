@@ -9,9 +9,12 @@ package import Platform
 internal import PlaybackGate
 
 extension GateConfiguration.Trust {
-    package init(_ section: ConfigurationSection) {
+    /// Reads `trust`.
+    ///
+    /// - Parameter hasStarts: True if identity providers start playbacks, so that no media token needs to.
+    package init(_ section: ConfigurationSection, hasStarts: Bool) {
         keys = section.list("keys", read: Key.init)
-        if keys.isEmpty, !section.isFaulty {
+        if keys.isEmpty, !hasStarts, !section.isFaulty {
             section.note(
                 at: "keys",
                 message: "keys is missing: name at least one file with a certificate or public key"

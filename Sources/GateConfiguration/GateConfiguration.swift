@@ -18,6 +18,8 @@ package struct GateConfiguration: Sendable {
     /// The configuration file.
     package let file: ConfigurationFile
     package var trust: Trust
+    /// The identity providers whose tokens start playbacks.
+    package var starts: [Start]
     package var verification: Verification
     /// The number of authenticated tokens, and of grants, that are cached; 0 for none. Tokens are cached only if an entry lets
     /// them be presented again.

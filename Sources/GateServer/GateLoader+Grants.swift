@@ -40,7 +40,9 @@ extension GateLoader {
 
         /// Returns the verifiers with the keys of fetched sets. Of two keys with one identifier, that of the configuration counts.
         package func verifiers(with fetched: [TokenKey]) -> (cat: CATVerifier, signedURIs: URISigningVerifier?) {
-            let others = fetched.filter { key in !keys.keys.contains { $0.isTwin(of: key) } }
+            let others = fetched.filter { key in
+                key.format != .accessToken && !keys.keys.contains { $0.isTwin(of: key) }
+            }
             let all = (try? KeySet(keys.keys + others)) ?? keys
             var policy = CATPolicy()
             policy.audience = audience
@@ -116,7 +118,7 @@ extension GateLoader {
                 cacheCapacity: cacheCapacity,
                 metrics: GrantMetrics(profiles.filter(\.isIssued), factory: metrics),
                 leaks: leaks,
-                askForKey: { keySets.ask(for: $0, at: $1) }
+                askForKey: { keySets.ask(for: $0, of: { $0 != .accessToken }, at: $1) }
             )
         }
     }
@@ -247,20 +249,30 @@ extension GateLoader {
         folder: String?,
         problems: ProblemList
     ) -> KeySetKeeper.Remote? {
+        issuer.remote.flatMap { remote($0, binding: issuer.binding, folder: folder, problems: problems) }
+    }
+
+    /// Returns a key set that is to be fetched, with its fetcher.
+    static func remote(
+        _ remote: GateConfiguration.Grants.RemoteKeySet,
+        binding: KeyBinding,
+        folder: String?,
+        problems: ProblemList
+    ) -> KeySetKeeper.Remote? {
         #if Service
-            guard let remote = issuer.remote else { return nil }
             do {
                 let authorities = try remote.authorities.map { try $0.value.bytesOfFile(limit: 1 << 20) }
                 return KeySetKeeper.Remote(
                     configuration: KeySource.Configuration(
                         remote.address,
-                        binding: issuer.binding,
+                        binding: binding,
                         rules: remote.rules,
                         folder: folder
                     ),
                     networks: remote.networks,
                     authorities: authorities,
-                    fetcher: try HTTPSKeySetFetcher(remote.networks, authorities: authorities)
+                    fetcher: try HTTPSKeySetFetcher(remote.networks, authorities: authorities),
+                    isDiscovered: binding.format == .accessToken && remote.address.isDiscoveryDocument
                 )
             } catch {
                 let reason = (error as? FileFault)?.reason ?? "\(error)"
@@ -400,7 +412,7 @@ extension GateConfiguration.Grants.Issuer {
 
 extension GateConfiguration.Grants.RemoteKeySet {
     /// A warning about an address that will be refused with each fetch.
-    fileprivate var warning: String? {
+    var warning: String? {
         networks.refusedAddress(of: address).map { refused in
             "line \(location.line): \(address.url) will be refused: \(refused) is private; name its network in source.networks"
         }

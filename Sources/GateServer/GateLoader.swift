@@ -3,6 +3,7 @@
 
 package import ConfigurationReading
 package import GateConfiguration
+package import KeySources
 internal import MediaResources
 package import MediaTokens
 internal import Platform
@@ -16,6 +17,8 @@ package struct GateLoader: Sendable {
     package let verifier: Verifier
     /// The keys and issuers of grants; `nil` for a gate without them.
     package let grants: GrantParts?
+    /// The identity providers whose tokens start playbacks; `nil` for none.
+    package let starts: StartParts?
     /// The state of the files before they were read.
     package let files: FileStamps
     /// Warnings for the operator that do not prevent operation.
@@ -35,6 +38,7 @@ package struct GateLoader: Sendable {
         grants = configuration.grants.flatMap {
             Self.grants(from: configuration, settings: $0, at: now, problems: problems, warnings: &warnings)
         }
+        starts = Self.starts(from: configuration, problems: problems, warnings: &warnings)
         if let formats = grants?.formats {
             Self.checkSigning(
                 of: configuration.catalogue,
@@ -64,16 +68,20 @@ package struct GateLoader: Sendable {
 
     /// Creates a gate from these objects.
     ///
-    /// - Parameter grants: The authority for grants; `nil` for a gate without them.
+    /// - Parameters:
+    ///   - grants: The authority for grants; `nil` for a gate without them.
+    ///   - starter: Starts playbacks by the tokens of identity providers; `nil` for a gate of media tokens only.
     package func gate(
         _ configuration: GateConfiguration,
         store: any ReplayStore,
         grants: GrantService?,
+        starter: PlaybackStarter?,
         observer: any DecisionObserver
     ) -> Gate {
         Gate(
             catalogue: catalogue,
             verifier: verifier,
+            starter: starter,
             policies: configuration.policies,
             store: store,
             rules: configuration.use.rules,
@@ -81,6 +89,9 @@ package struct GateLoader: Sendable {
             observer: observer
         )
     }
+
+    /// The key sets to fetch: those of issuers of grants, and those of identity providers.
+    package var remotes: [KeySetKeeper.Remote] { (grants?.remotes ?? []) + (starts?.remotes ?? []) }
 
     // MARK: Parts
 
@@ -99,6 +110,7 @@ package struct GateLoader: Sendable {
             if let anchor { problems.add(at: anchor.location, message: "\(error)") }
             return nil
         }
+        if trust.keys.isEmpty { return .empty }
         var keys: [LoadedKey] = []
         var isWhole = true
         for key in trust.keys {
@@ -120,7 +132,7 @@ package struct GateLoader: Sendable {
         let warnings = trust.keys.compactMap { key in
             key.obstacle(at: now).map { "\(key.source): the key \(key.name) \($0), and is not used" }
         }
-        guard warnings.count == trust.keys.count else { return warnings }
+        guard warnings.count == trust.keys.count, !warnings.isEmpty else { return warnings }
         return warnings + ["no trusted key is valid now: every media token is refused"]
     }
 

@@ -330,6 +330,7 @@ extension GateServer {
             configuration,
             store: MemoryReplayStore(capacity: 1, leaseCapacity: 1),
             grants: builder.grants?.authority(keySets: keySets, metrics: NOOPMetricsHandler.instance),
+            starter: nil,
             observer: NoObserver()
         )
         let range = EdgeBundle.goodForRange

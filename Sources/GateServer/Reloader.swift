@@ -83,12 +83,21 @@ final class Reloader: Service {
     private func useFetchedKeys() {
         builder.withLock { builder in
             let present = live.current
-            guard let grants = present.gate.grants, let parts = builder.grants else { return }
-            let verifiers = parts.verifiers(with: keySets.keys)
+            let keys = keySets.keys
+            var grants = present.gate.grants
+            if let authority = grants, let parts = builder.grants {
+                let verifiers = parts.verifiers(with: keys)
+                grants = GrantService(authority, verifier: verifiers.cat, signedURIs: verifiers.signedURIs)
+            }
+            var starter = present.gate.starter
+            if let working = starter, let verifier = builder.starts?.verifier(with: keys) {
+                starter = PlaybackStarter(working, verifier: verifier)
+            }
             let gate = builder.gate(
                 present.configuration,
                 store: present.gate.store,
-                grants: GrantService(grants, verifier: verifiers.cat, signedURIs: verifiers.signedURIs),
+                grants: grants,
+                starter: starter,
                 observer: observer
             )
             live.replace(with: present.with(gate))
@@ -160,13 +169,14 @@ final class Reloader: Service {
         try demandRestart(for: configuration, present: present)
         let certificates = try certificates.replacement(configuration)
         for path in try configuration.state.writeNewKeys() { logger.notice("made a key of streams: \(path)") }
-        keySets.adopt(builder.grants?.remotes ?? [])
+        keySets.adopt(builder.remotes)
         let gate = builder.gate(
             configuration,
             store: present.gate.store,
             grants: present.gate.grants.flatMap {
                 builder.grants?.authority(replacing: $0, keySets: keySets, leaks: leaks, metrics: metrics)
             },
+            starter: builder.starts?.starter(keySets: keySets),
             observer: observer
         )
         live.replace(

@@ -73,7 +73,7 @@ struct ServiceParts {
             fetcher: environment.keySetFetcher,
             logger: logger
         )
-        keySets.adopt(builder.grants?.remotes ?? [])
+        keySets.adopt(builder.remotes)
         leaks = LeakWatch(observer: LeakLog(logger: logger, factory: registry))
         leaks.set(configuration.leaks.action, handover: configuration.leaks.handover)
         leaks.set(renditions: configuration.leaks.renditions)
@@ -102,7 +102,13 @@ struct ServiceParts {
             others: [metrics, window] + tracers
         )
         let snapshot = CurrentGate.Snapshot(
-            gate: builder.gate(configuration, store: store, grants: grants, observer: observer),
+            gate: builder.gate(
+                configuration,
+                store: store,
+                grants: grants,
+                starter: builder.starts?.starter(keySets: keySets),
+                observer: observer
+            ),
             configuration: configuration,
             publishedKeys: builder.grants?.published,
             files: builder.files,

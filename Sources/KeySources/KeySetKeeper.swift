@@ -31,23 +31,35 @@
             /// PEM with the certificate authorities of the server; `nil` for those of the system.
             package let authorities: [UInt8]?
             package let fetcher: any KeySetFetcher
+            /// True if the address is that of the issuer's discovery document.
+            package let isDiscovered: Bool
 
             /// Creates a value of its members.
             package init(
                 configuration: KeySource.Configuration,
                 networks: PermittedAddresses,
                 authorities: [UInt8]?,
-                fetcher: any KeySetFetcher
+                fetcher: any KeySetFetcher,
+                isDiscovered: Bool = false
             ) {
+                self.isDiscovered = isDiscovered
                 self.configuration = configuration
                 self.networks = networks
                 self.authorities = authorities
                 self.fetcher = fetcher
             }
 
+            /// The fetcher of the set, which reads its address from the discovery document if need be.
+            package var completeFetcher: any KeySetFetcher { completed(fetcher) }
+
+            func completed(_ fetcher: any KeySetFetcher) -> any KeySetFetcher {
+                isDiscovered ? DiscoveringFetcher(fetcher, issuer: configuration.binding.issuer) : fetcher
+            }
+
             /// True if both do the same.
             package func isSame(as other: Remote) -> Bool {
                 configuration == other.configuration && networks == other.networks && authorities == other.authorities
+                    && isDiscovered == other.isDiscovered
             }
         }
 
@@ -89,7 +101,7 @@
             let report = { @Sendable [logger] (event: KeySource.Event) in event.log(to: logger) }
             return KeySource(
                 remote.configuration,
-                fetcher: fetcher(remote.fetcher),
+                fetcher: remote.completed(fetcher(remote.fetcher)),
                 clock: clock,
                 sleep: sleep,
                 report: report
@@ -113,10 +125,13 @@
         /// The keys of all sets.
         package var keys: [TokenKey] { sources.flatMap(\.keys) }
 
-        /// Asks all sets for a key that none of them has. Returns true if one is being fetched that may bring it.
-        package func ask(for id: KeyID, at now: Timestamp) -> Bool {
+        /// Asks all sets for tokens of some formats for a key that none of them has. Returns true if one is being fetched that
+        /// may bring it.
+        package func ask(for id: KeyID, of isMeant: (TokenFormat) -> Bool, at now: Timestamp) -> Bool {
             var isAwaited = false
-            for source in sources where source.ask(for: id, at: now) { isAwaited = true }
+            for source in sources where isMeant(source.configuration.binding.format) {
+                if source.ask(for: id, at: now) { isAwaited = true }
+            }
             return isAwaited
         }
 

@@ -42,6 +42,8 @@ public enum KeySetFault: String, Error, Hashable, Sendable, CaseIterable {
     case tooLarge = "too_large"
     /// The `Content-Type` is not one of the notation, or the body is compressed.
     case contentTypeRefused = "content_type_refused"
+    /// The discovery document is malformed, is of another issuer, or names no key set that may be fetched.
+    case discoveryRefused = "discovery_refused"
     /// The body is no key set.
     case malformed
     /// The set has a private or symmetric key.

@@ -8,6 +8,8 @@ public enum TokenFormat: String, Sendable, CaseIterable {
     case cat
     /// URI signing of RFC 9246.
     case uriSigning = "uri-signing"
+    /// JSON Web Tokens of an identity provider (RFC 7519).
+    case accessToken = "access-token"
 }
 
 /// The binding of keys by configuration: no token can change any of it.
@@ -22,6 +24,8 @@ public struct KeyBinding: Sendable, Equatable {
     public var leniency: KeyLeniency
     /// The only algorithms of the keys; empty for any.
     public var algorithms: Set<KeyAlgorithm> = []
+    /// The types (`typ`) of the tokens; `nil` if they do not matter. Access tokens have always some: `at+jwt` by default.
+    public var types: JWSTypes?
 
     /// Creates a binding.
     public init(
@@ -34,6 +38,7 @@ public struct KeyBinding: Sendable, Equatable {
         self.format = format
         self.rsaAlgorithm = rsaAlgorithm
         self.leniency = leniency
+        types = format == .accessToken ? .accessTokens : nil
     }
 }
 

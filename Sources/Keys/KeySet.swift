@@ -32,6 +32,11 @@ public struct KeySet: Sendable {
         self.keys = keys
     }
 
+    /// The set without any key.
+    package static let empty = KeySet()
+
+    private init() { keys = [] }
+
     /// The largest number of keys that are tried for one token.
     public static let maximumCandidates = 8
 

@@ -22,6 +22,8 @@ public final class TokenKey: Sendable {
     public let validity: ClosedRange<Timestamp>?
     /// The exceptions from the rules.
     public let leniency: KeyLeniency
+    /// The types (`typ`) of those tokens; `nil` if they do not matter.
+    public let types: JWSTypes?
 
     let mechanism: Mechanism
     /// The secret of a symmetric key, for policies of edges; `nil` for another key. Never for logs.
@@ -65,6 +67,7 @@ public final class TokenKey: Sendable {
         self.operations = operations
         self.validity = validity
         self.leniency = binding.leniency
+        types = binding.types ?? (binding.format == .accessToken ? .accessTokens : nil)
         self.mechanism = made.mechanism
         if case .secret(let bytes) = material { secret = bytes } else { secret = nil }
         prefix = COSEPrefix(algorithm: made.algorithm, id: id, isUnprotected: false)

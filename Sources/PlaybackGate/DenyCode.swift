@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+public import AccessTokens
 public import EdgeTokens
 public import MediaTokens
 
@@ -29,6 +30,8 @@ public enum DenyCode: Hashable, Sendable {
     case tokenMissing
     /// The token failed verification.
     case token(RefusalReason)
+    /// The token of an identity provider was refused.
+    case accessToken(AccessTokenRefusal)
     /// A policy excludes viewers of this MVPD.
     case mvpdNotAllowed
     /// The resource is rated above the maximum, or has no comparable rating although one is required.
@@ -64,6 +67,7 @@ extension DenyCode: RawRepresentable {
         case .tokenConflict: "token_conflict"
         case .tokenMissing: "media_token_missing"
         case .token(let reason): reason.rawValue
+        case .accessToken(let refusal): refusal.rawValue
         case .mvpdNotAllowed: "mvpd_not_allowed"
         case .ratingNotAllowed: "rating_not_allowed"
         case .tokenRevoked: "token_revoked"
@@ -90,7 +94,7 @@ extension DenyCode: CaseIterable {
             .peerNotTrusted, .edgeRequestInvalid, .invalidPath, .hostMissing, .unknownMedia, .methodNotPermitted,
             .tokenConflict, .tokenMissing, .rangeNotPermitted,
         ]
-        + RefusalReason.allCases.map { .token($0) } + [
+        + RefusalReason.allCases.map { .token($0) } + AccessTokenRefusal.allCases.map { .accessToken($0) } + [
             .mvpdNotAllowed, .ratingNotAllowed, .tokenRevoked, .sessionRevoked, .mvpdRevoked, .tokenAlreadyUsed,
             .replayStoreFull, .replayStoreUnavailable, .overloaded,
         ] + GrantCode.allCases.map { .grant($0) }
@@ -109,6 +113,7 @@ extension DenyCode {
         case .token(.noUsableKey), .peerNotTrusted, .edgeRequestInvalid, .hostMissing: .configuration
         case .token(.internalFailure), .replayStoreFull, .replayStoreUnavailable, .overloaded: .retry
         case .tokenMissing, .tokenConflict, .token, .tokenRevoked, .sessionRevoked, .tokenAlreadyUsed: .authorization
+        case .accessToken(let refusal): refusal.action
         case .grant(let code): code.action
         }
     }
@@ -131,6 +136,7 @@ extension DenyCode {
         case .tokenConflict: "The request has two different media tokens."
         case .tokenMissing: "A media token is required to play this media."
         case .token(let reason): reason.message
+        case .accessToken(let refusal): refusal.message
         case .mvpdNotAllowed: "Viewers of this TV provider may not play this media now."
         case .ratingNotAllowed: "The rating of this media is not allowed."
         case .tokenRevoked: "The media token was revoked."
@@ -160,6 +166,7 @@ extension DenyCode {
         case .tokenConflict: "Check if the player sends an old token with a new one. Otherwise a client probes."
         case .tokenMissing: "Check that the player and the edge pass the token on."
         case .token(let reason): reason.operatorHint
+        case .accessToken(let refusal): refusal.operatorHint
         case .mvpdNotAllowed: "Check the lists of MVPDs in the policies."
         case .ratingNotAllowed: "Check the maximum ratings in the policies, and the ratings in the catalogue."
         case .tokenRevoked, .sessionRevoked, .mvpdRevoked: "Check the posted revocations and their ends."

@@ -5,6 +5,8 @@
 
 @_exported public import ReplayStores
 
+@_exported public import enum AccessTokens.AccessTokenRefusal
+@_exported public import class AccessTokens.PresentedProof
 @_exported public import enum EdgeTokens.ClientAction
 @_exported public import struct EdgeTokens.SessionID
 @_exported public import protocol EdgeTokens.SixteenBytes
@@ -12,3 +14,8 @@
 @_exported public import struct Encodings.TraceID
 @_exported public import struct Encodings.TraceParent
 @_exported public import struct Keys.KeyID
+@_exported public import struct RequestTargets.HostName
+@_exported public import struct RequestTargets.MediaPath
+@_exported public import enum RequestTargets.MediaPathError
+@_exported public import struct RequestTargets.PathPattern
+@_exported public import enum RequestTargets.PathPatternError

@@ -13,6 +13,8 @@ extension Gate {
         case decided(Decision)
         case use(ExaminedUse)
         case grant(GrantUse)
+        /// Only a server can decide about the token.
+        case introspection(ProviderStart)
     }
 
     /// The use of a token that has passed all checks but the replay store's.
@@ -24,6 +26,8 @@ extension Gate {
         let isConsumed: Bool
         /// The playback that the token starts or continues.
         let start: PlaybackStart
+        /// The use of the proof of possession; `nil` if the token needs none.
+        var proofUse: GrantObligations.Use?
 
         var slot: SlotDemand { start.slot }
         var subject: Decision.Subject { Decision.Subject(entry: entry, token: use.token, signedURI: signedURI) }
@@ -76,6 +80,10 @@ extension Gate {
         // A partial request must not consume the token of the playback, and must not fetch the media without consuming it.
         if request.isPartial, entry.consumesToken(of: request) {
             return .decided(refusal(.rangeNotPermitted, subject: subject))
+        }
+        if let starter {
+            let start = ProviderStart(entry: entry, signedURI: subject.signedURI, starter: starter)
+            if let examination = examine(start, of: request, by: token, at: now) { return examination }
         }
         switch entry.verify(token.utf8.span, by: verifier, at: now) {
         case nil: return .decided(refusal(.token(.resourceMismatch), subject: subject))
@@ -184,7 +192,7 @@ extension Gate {
     }
 
     /// Returns the refusal of the first policy that refuses the token; `nil` if none does.
-    private func refusal(of token: MediaToken, _ entry: Catalogue.Entry) -> DenyCode? {
+    func refusal(of token: MediaToken, _ entry: Catalogue.Entry) -> DenyCode? {
         guard let resource = entry.protection.resource else { return .token(.resourceMismatch) }
         for policy in policies {
             if let code = policy.refusal(of: token, for: resource) { return code }
@@ -206,9 +214,10 @@ extension Gate {
         switch outcome {
         case .recorded: allowance(.verified, subject: subject, request: request, playbackID: playbackID, at: now)
         case .notRevoked where !isConsumed:
-            subject.entry?.use == .once
-                ? .allow(Decision.Allowance(reason: .probe, subject: subject))
-                : allowance(.withinTTL, subject: subject, request: request, playbackID: playbackID, at: now)
+            switch subject.unconsumedReason(for: request) {
+            case .probe: .allow(Decision.Allowance(reason: .probe, subject: subject))
+            case let reason: allowance(reason, subject: subject, request: request, playbackID: playbackID, at: now)
+            }
         case .repeated: allowance(.repeated, subject: subject, request: request, playbackID: playbackID, at: now)
         case .usedUp: refusal(.tokenAlreadyUsed, subject: subject)
         case .revoked(.token): refusal(.tokenRevoked, subject: subject)
@@ -233,6 +242,13 @@ extension Gate {
 }
 
 extension Decision.Subject {
+    /// The reason to allow a request whose token is good, and is not consumed.
+    fileprivate func unconsumedReason(for request: PlaybackRequest) -> Decision.Allowance.Reason {
+        guard entry?.use == .once else { return .withinTTL }
+        // A token that starts several playbacks starts one more.
+        return token?.terms?.isReusable ?? false && !request.method.isProbe ? .verified : .probe
+    }
+
     /// Returns the subject with a token.
     fileprivate func with(_ token: MediaToken?) -> Self { Self(entry: entry, token: token, signedURI: signedURI) }
 }

@@ -24,6 +24,8 @@ public final class Gate: Sendable {
     public let catalogue: Catalogue
     /// The verifier of tokens.
     public let verifier: Verifier
+    /// Starts playbacks by the tokens of identity providers; `nil` for a gate of media tokens only.
+    public let starter: PlaybackStarter?
     /// The requirements beyond a valid token.
     public let policies: [PlaybackPolicy]
     /// The replay store.
@@ -89,6 +91,7 @@ public final class Gate: Sendable {
     public init(
         catalogue: Catalogue,
         verifier: Verifier,
+        starter: PlaybackStarter? = nil,
         policies: [PlaybackPolicy] = [],
         store: any ReplayStore,
         rules: Rules = Rules(),
@@ -97,6 +100,7 @@ public final class Gate: Sendable {
     ) {
         self.catalogue = catalogue
         self.verifier = verifier
+        self.starter = starter
         self.policies = policies
         self.store = store
         self.rules = rules
@@ -143,6 +147,9 @@ public final class Gate: Sendable {
         catalogue.find(path, host: host, form: form)
     }
 
+    /// True if tokens of identity providers start playbacks.
+    package var hasStarter: Bool { starter != nil }
+
     /// Looks up a path in canonical form in the catalogue, without copying it.
     package func find(_ path: MediaPath, host: Substring?) -> Catalogue.Finding { catalogue.find(path, host: host) }
 
@@ -173,6 +180,8 @@ public final class Gate: Sendable {
         fileprivate enum Work: Sendable {
             case use(ExaminedUse)
             case grant(GrantUse)
+            /// A server must say first what the token means.
+            case introspection(ProviderStart)
         }
 
         fileprivate init(
@@ -183,10 +192,13 @@ public final class Gate: Sendable {
         ) {
             var request = request
             // The token is verified: its text need not be kept until the store answers.
-            request.token = nil
+            if case .introspection = work {} else { request.token = nil }
             self.request = request
             self.work = work
-            needsUseOnly = if case .use(let examined) = work { examined.slot.needsNoStore } else { false }
+            needsUseOnly =
+                if case .use(let examined) = work { examined.slot.needsNoStore && examined.proofUse == nil } else {
+                    false
+                }
             self.now = now
             self.start = start
         }
@@ -238,6 +250,8 @@ public final class Gate: Sendable {
         case .use(let examined):
             return .pending(PendingUse(request: request, work: .use(examined), now: now, start: start))
         case .grant(let use): return .pending(PendingUse(request: request, work: .grant(use), now: now, start: start))
+        case .introspection(let work):
+            return .pending(PendingUse(request: request, work: .introspection(work), now: now, start: start))
         }
     }
 
@@ -251,6 +265,7 @@ public final class Gate: Sendable {
             switch pending.work {
             case .use(let examined): await complete(examined, for: request, at: now)
             case .grant(let use): await complete(use, at: now)
+            case .introspection(let start): await complete(start, of: request, at: now)
             }
         return finish(decision, of: pending, requestedAt: requestedAt)
     }
@@ -264,7 +279,10 @@ public final class Gate: Sendable {
 
     /// Acquires the slot of the playback if there is a limit, then records the use, and then holds the slot until the
     /// grants end. A start that the limit refuses consumes nothing.
-    private func complete(_ examined: ExaminedUse, for request: PlaybackRequest, at now: Timestamp) async -> Decision {
+    func complete(_ examined: ExaminedUse, for request: PlaybackRequest, at now: Timestamp) async -> Decision {
+        if let proof = examined.proofUse, await !insert(proof, at: now) {
+            return refusal(.accessToken(.proofReplayed), subject: examined.subject)
+        }
         let slot = await acquireSlot(examined.slot.whileStarting(rules.storeDeadline, at: now), at: now)
         if let code = slot.refusal(allowsUnknown: rules.allowsUnknownUse) {
             return refusal(code, subject: examined.subject)

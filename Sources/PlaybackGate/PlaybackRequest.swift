@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+public import AccessTokens
 public import RequestTargets
 
 /// A request to play media with a token.
@@ -30,6 +31,8 @@ public struct PlaybackRequest: Hashable, Sendable {
     public var playbackID: String?
     /// The facts about the player to which grants may be bound; `nil` if none is known.
     public var player: Player?
+    /// The proof that the sender owns what the token is bound to; `nil` for none.
+    public var proof: PresentedProof?
     /// The caller, as far as it is known. It never affects the decision.
     public var client: Client
 

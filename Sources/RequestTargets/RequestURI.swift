@@ -45,6 +45,21 @@ public struct RequestURI: Hashable, Sendable {
     /// The largest target, in bytes.
     public static let maximumSize = URIPath.maximumSize
 
+    /// Creates a URI from an absolute URL with the scheme `http` or `https`; `nil` if it has no unambiguous normal form.
+    ///
+    /// - Parameter url: The URL, of at most ``maximumSize`` bytes behind its authority, without user information.
+    public init?(absolute url: Substring) {
+        guard let scheme = Scheme.allCases.first(where: { url.lowercased().hasPrefix($0.start) }) else { return nil }
+        let rest = url.dropFirst(scheme.start.count)
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        let target = rest.dropFirst(authority.count)
+        let path = target.isEmpty ? "/" : target.first == "/" ? target : "/" + target
+        self.init(path, scheme: scheme, authority: authority)
+    }
+
+    /// Creates a URI from an absolute URL: see ``init(absolute:)-(Substring)``.
+    public init?(absolute url: String) { self.init(absolute: url[...]) }
+
     /// Creates the URI of a request; `nil` if its target or authority has no unambiguous normal form.
     ///
     /// - Parameters:

@@ -203,7 +203,7 @@ extension GrantCode {
     package init(_ refusal: JOSERefusal) {
         switch refusal {
         case .tooLarge: self = .tooLarge
-        case .malformed: self = .malformed
+        case .malformed, .typeRefused: self = .malformed
         case .algorithmRefused: self = .algorithmRefused
         case .keyUnknown: self = .keyUnknown
         case .signatureInvalid: self = .signatureInvalid

@@ -10,6 +10,9 @@ package struct ConsoleStep: Sendable {
     /// The lines of the output; `…` stands for any text in a line, and by itself at the end for any lines.
     package var output: [String] = []
 
+    /// Creates a step that prints nothing.
+    package init(command: String) { self.command = command }
+
     /// Returns the steps of all `console` blocks of a text.
     package static func steps(of text: String) -> [ConsoleStep] {
         var steps: [ConsoleStep] = []

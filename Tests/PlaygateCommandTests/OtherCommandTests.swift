@@ -57,6 +57,21 @@ import Testing
         }
     }
 
+    @Test func `shows header and claims of an access token`() throws {
+        let token =
+            "eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6ImsifQ.eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUiLCJhdWQiOlsiYSJdLCJzdWIiOiJcdTAwMWJbMzFtIn0.AAAA"
+        let text = try CommandRun(["inspect"], input: token)
+        #expect(text.status == 0 && text.output.contains("NOT VERIFIED"))
+        for line in [
+            "typ                 at+jwt", "iss                 https://id.example", "aud                 [\"a\"]",
+        ] {
+            #expect(text.output.contains("  \(line)\n"), "\(text.output)")
+        }
+        #expect(!text.output.utf8.contains(0x1B))
+        let json = try CommandRun(["inspect", "--json"], input: token)
+        #expect(json.output.hasPrefix("{\"notice\":\"NOT VERIFIED\",\"header\":{\"alg\":\"ES256\""))
+    }
+
     @Test func `shows nothing that a terminal would obey`() throws {
         let token = try Keys.shared.get().token(resource: "A\u{202E}\u{9B}31mB")
         let run = try CommandRun(["inspect"], input: token)

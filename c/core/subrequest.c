@@ -26,7 +26,7 @@ static const dialect dialects[] = {
 // The fields of the client that the service reads, as they are looked up, and as they are written: a range has the dialect's own name.
 static const struct { const char *name, *written; } passed[] = {
     {"authorization", "Authorization"}, {"cookie", "Cookie"}, {"cta-common-access-token", "CTA-Common-Access-Token"},
-    {"range", NULL}, {"user-agent", "User-Agent"}, {"x-media-token", "X-Media-Token"},
+    {"dpop", "DPoP"}, {"range", NULL}, {"user-agent", "User-Agent"}, {"x-media-token", "X-Media-Token"},
 };
 
 enum { passed_count = sizeof passed / sizeof passed[0], most_values = 16, most_headers = 4096 };

@@ -31,8 +31,8 @@ void playgate_asker_free(playgate_asker *asker);
 ///
 /// request: `target` is as the client sent it, with its tokens; `method`, `scheme`, `host`, `client` and `traceparent` are
 /// stated as facts of the edge. `headers` are the fields of the client that the service reads, such as `Cookie`,
-/// `X-Media-Token`, `CTA-Common-Access-Token`, `Authorization`, `Range` and `User-Agent`, and those that `token_fields` names: no
-/// others are passed on, whatever `headers` has. With PLAYGATE_REQUEST_AS_IS, the service refuses empty and dot segments; without, it resolves them. Other flags,
+/// `X-Media-Token`, `CTA-Common-Access-Token`, `Authorization`, `DPoP`, `Range` and `User-Agent`, and those that `token_fields`
+/// names: no others are passed on, whatever `headers` has. With PLAYGATE_REQUEST_AS_IS, the service refuses empty and dot segments; without, it resolves them. Other flags,
 /// `tokens` and `grants` are ignored.
 /// answer: As for playgate_check(): ALLOW, or REFUSE. If the service has not answered, or not as one does, REFUSE with the
 /// status 503 and `internal_failure`.

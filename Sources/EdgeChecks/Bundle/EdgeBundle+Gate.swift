@@ -26,7 +26,10 @@ extension EdgeBundle {
     func parts() throws(EdgeBundleError) -> Parts {
         let store: TrustStore
         do throws(TrustError) {
-            store = try TrustStore(trust, minimumKeySize: verification.minimumKeySize)
+            // Where identity providers start playbacks, no media token needs to.
+            store =
+                trust.isEmpty && starts != nil
+                ? .empty : try TrustStore(trust, minimumKeySize: verification.minimumKeySize)
         } catch { throw EdgeBundleError("trust: \(error)") }
         let subjectKey = try usedKey()
         guard let grants else {
@@ -98,6 +101,7 @@ extension EdgeBundle {
                 policy: verification,
                 cache: AuthenticatedTokenCache(capacity: Self.cacheCapacity)
             ),
+            starter: starts.map { PlaybackStarter(deferring: $0) },
             policies: policies,
             store: PolicyStore(subjectKey: subjectKey, revocationCache: revocationCache),
             rules: Gate.Rules(isShadow: isShadow),

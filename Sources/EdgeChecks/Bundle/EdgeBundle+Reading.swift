@@ -97,6 +97,7 @@ extension EdgeBundle {
         }
         self.verification = verification
         trust = try root.list("trust", read: Self.trustedKey)
+        starts = try root.choice("starts", parse: { PlaybackStarter.Deferral(rawValue: $0) })
         let profiles = try root.list("profiles") { (object) throws(JSONObjectFault) in try GrantProfile(object) }
         catalogue = try Self.catalogue(in: root, profiles: profiles)
         policies = try root.list("policies") { (object) throws(JSONObjectFault) in try PlaybackPolicy(object) }

@@ -41,6 +41,7 @@ extension EdgeBundle {
         if isShadow { text.member("shadow", value: true) }
         text.member("verification", value: verification.json)
         text.list("trust", values: trust.map(\.json))
+        if let starts { text.member("starts", value: .string(starts.rawValue)) }
         if let grants {
             text.list("issuers", values: grants.issuers.map(\.json))
             text.list("signers", values: grants.signers.map(\.json))

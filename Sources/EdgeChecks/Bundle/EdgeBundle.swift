@@ -27,6 +27,8 @@ package struct EdgeBundle: Sendable {
     package var trust: [LoadedKey]
     /// The requirements beside a trusted signature.
     package var verification: VerificationPolicy
+    /// The tokens beside media tokens that start playbacks, about which only the service can decide; `nil` for none.
+    package var starts: PlaybackStarter.Deferral?
     /// The requirements beyond a valid token.
     package var policies: [PlaybackPolicy]
     /// The keys and issuers of grants; `nil` for a gate without them.
@@ -99,6 +101,7 @@ extension EdgeBundle {
         catalogue = gate.catalogue
         trust = gate.verifier.trust.loaded
         verification = gate.verifier.policy
+        starts = gate.starter?.deferral
         policies = gate.policies
         grants = gate.grants.map { Grants($0, catalogue: gate.catalogue) }
         // Grants carry their tags. The key is needed for media tokens that edges accept until they expire.

@@ -113,6 +113,7 @@ package struct SettingsSchema {
         case .integerOrStrings(let range): return either([.object(integer(range)), text, list(of: text)])
         case .secret: return secret.members
         case .texts: return object(of: text)
+        case .lists: return object(of: .object(either([text, list(of: text)])))
         case .secrets: return object(of: secret)
         case .scalars: return object(of: .object([("type", .strings(["string", "boolean", "number"]))]))
         case .section: return mapping(of: setting.path)

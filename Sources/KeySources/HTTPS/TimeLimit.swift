@@ -7,9 +7,9 @@ internal import Synchronization
 ///
 /// - Parameter sleep: A wait for the limit, which ends early if its task is cancelled.
 /// - Returns: The value of `body`, or `nil` if it was too slow or the task was cancelled.
-func withTimeLimit<Value: Sendable>(
+package func withTimeLimit<Value: Sendable>(
     _ limit: Duration,
-    sleep: @escaping @Sendable (Duration) async -> Void,
+    sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) },
     body: @escaping @Sendable () async -> Value
 ) async -> Value? {
     let first = FirstValue<Value>()

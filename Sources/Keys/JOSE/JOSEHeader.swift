@@ -12,6 +12,8 @@ struct JOSEHeader {
     private(set) var encryption: String?
     /// The key identifier.
     private(set) var keyID = Identifier.none
+    /// The type (`typ`).
+    private(set) var type = TokenType.none
     /// True if the header has `crit`, `b64` or `zip`, none of which is supported.
     private(set) var isUnsupported = false
 
@@ -30,6 +32,15 @@ struct JOSEHeader {
             case .other(let name): name
             }
         }
+    }
+
+    /// A type of a header.
+    enum TokenType {
+        case none
+        /// The range in the decoded header.
+        case range(Range<Int>)
+        /// A type that is written with escapes, which no issuer does.
+        case escaped
     }
 
     /// A key identifier of a header.
@@ -85,7 +96,9 @@ struct JOSEHeader {
                     algorithm = .other(try text(of: member, in: bytes))
                 }
             case .encryption: encryption = try text(of: member, in: bytes)
-            case .type: guard case .string = member.kind else { throw .notJSON }
+            case .type:
+                guard case .string(let isEscaped) = member.kind else { throw .notJSON }
+                type = isEscaped ? .escaped : .range(member.value.lowerBound + 1..<member.value.upperBound - 1)
             case .keyID: keyID = try identifier(of: member, in: bytes)
             case .critical, .payloadForm, .compression: isUnsupported = true
             }

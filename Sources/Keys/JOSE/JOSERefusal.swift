@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// A reason why a JSON Web Signature is refused. Its raw value is the stable code of the grant that it is.
+/// A reason why a JSON Web Signature is refused. Its raw value is the stable code if the token is a grant.
 @nonexhaustive
 public enum JOSERefusal: String, Error, Sendable, CaseIterable {
-    /// More than 8,192 characters.
+    /// More characters than tokens of the format have: see ``JWS/maximumSize(of:)``.
     case tooLarge = "grant_too_large"
     /// Not three parts of unpadded URL-safe Base64, or the header is not strict JSON, or the signature has a wrong size.
     case malformed = "grant_malformed"
@@ -16,4 +16,6 @@ public enum JOSERefusal: String, Error, Sendable, CaseIterable {
     case signatureInvalid = "grant_signature_invalid"
     /// A critical header parameter.
     case claimUnsupported = "grant_claim_unsupported"
+    /// The header's `typ` is none of those that the key is bound to. No grant has it: its format has no types.
+    case typeRefused = "token_type_refused"
 }

@@ -16,8 +16,13 @@ public enum JWSVerification: Sendable {
 
 /// A JSON Web Signature in its compact serialisation (RFC 7515 §7.1).
 public enum JWS {
-    /// The largest token, in characters.
+    /// The largest grant, in characters.
     public static let maximumSize = 8192
+
+    /// Returns the largest token of a format, in characters. Identity providers write more claims than grants have.
+    public static func maximumSize(of format: TokenFormat) -> Int {
+        format == .accessToken ? 2 * maximumSize : maximumSize
+    }
 }
 
 extension KeySet {
@@ -39,7 +44,7 @@ extension KeySet {
         at now: Timestamp,
         issuer: String? = nil
     ) -> JWSVerification {
-        guard token.count <= JWS.maximumSize else { return .refused(.tooLarge) }
+        guard token.count <= JWS.maximumSize(of: format) else { return .refused(.tooLarge) }
         let parts = JOSEParts(token)
         do throws(JOSERefusal) {
             let selection = Selection(format: format, issuer: issuer)
@@ -114,24 +119,29 @@ extension KeySet {
         let header = try JOSEHeader(decoded: bytes)
         guard !header.isUnsupported else { throw .claimUnsupported }
         let algorithm = try header.signatureAlgorithm()
-        switch header.keyID {
-        case .none: return try verify(parts, algorithm: algorithm, id: nil, selection: selection, at: now)
-        case .range(let range):
-            return try verify(parts, algorithm: algorithm, id: bytes.extracting(range), selection: selection, at: now)
-        case .unescaped(let id):
-            return try verify(parts, algorithm: algorithm, id: id.bytes.span, selection: selection, at: now)
-        case .impossible: return try verify(parts, algorithm: algorithm, id: Span(), selection: selection, at: now)
-        }
+        let found =
+            switch header.keyID {
+            case .none: try candidates(for: algorithm, id: nil, header, in: bytes, selection: selection, at: now)
+            case .range(let range):
+                try candidates(
+                    for: algorithm,
+                    id: bytes.extracting(range),
+                    header,
+                    in: bytes,
+                    selection: selection,
+                    at: now
+                )
+            case .unescaped(let id):
+                try candidates(for: algorithm, id: id.bytes.span, header, in: bytes, selection: selection, at: now)
+            // No key has an empty identifier.
+            case .impossible:
+                try candidates(for: algorithm, id: Span(), header, in: bytes, selection: selection, at: now)
+            }
+        return try verify(parts, by: found)
     }
 
-    /// Verifies a token by the keys that an algorithm and an identifier select. No key has an empty identifier.
-    private func verify(
-        _ parts: borrowing Parts,
-        algorithm: KeyAlgorithm,
-        id: Span<UInt8>?,
-        selection: Selection,
-        at now: Timestamp
-    ) throws(JOSERefusal) -> JWSVerification {
+    /// Verifies a token by one of the keys that its header has selected.
+    private func verify(_ parts: borrowing Parts, by found: Candidates) throws(JOSERefusal) -> JWSVerification {
         guard parts.signature.count <= 1368 else { throw .malformed }
         var buffer: [1056 of UInt8] = .init(repeating: 0)
         var output = buffer.mutableSpan
@@ -143,7 +153,6 @@ extension KeySet {
         payload.removeLast(payload.count - count)
 
         let dot: [1 of UInt8] = [UInt8(ascii: ".")]
-        let found = try candidates(for: algorithm, id: id, selection: selection, at: now)
         var hasRightSize = false
         for index in 0..<found.count {
             let key = keys[found.indices[index]]
@@ -163,20 +172,26 @@ extension KeySet {
     private func candidates(
         for algorithm: KeyAlgorithm,
         id wanted: Span<UInt8>?,
+        _ header: JOSEHeader,
+        in bytes: Span<UInt8>,
         selection: Selection,
         at now: Timestamp
     ) throws(JOSERefusal) -> Candidates {
         var found = Candidates()
-        var hasKey = false
+        var (hasKey, isOtherType) = (false, false)
         for (index, key) in keys.enumerated() where selection.permits(key, at: now) {
             if let wanted {
                 guard let own = key.id, own.bytes.span.hasSameBytes(as: wanted) else { continue }
             }
             hasKey = true
             guard key.algorithm == algorithm else { continue }
+            guard key.types?.permit(header.type, in: bytes) ?? true else {
+                isOtherType = true
+                continue
+            }
             guard found.add(index, limit: Self.maximumCandidates) else { throw .keyUnknown }
         }
-        guard found.count > 0 else { throw hasKey ? .algorithmRefused : .keyUnknown }
+        guard found.count > 0 else { throw isOtherType ? .typeRefused : hasKey ? .algorithmRefused : .keyUnknown }
         // Without an identifier, there must be no choice.
         guard wanted != nil || found.count == 1 else { throw .keyUnknown }
         return found

@@ -14,9 +14,12 @@ public struct UnverifiedJWS: Sendable {
 
     /// Reads a token of three parts.
     ///
+    /// - Parameters:
+    ///   - token: The token, at most ``JWS/maximumSize(of:)`` characters.
+    ///   - format: The format, which has a largest size.
     /// - Throws: ``JOSERefusal`` if it is too large or malformed.
-    public init(_ token: Span<UInt8>) throws(JOSERefusal) {
-        guard token.count <= JWS.maximumSize else { throw .tooLarge }
+    public init(_ token: Span<UInt8>, format: TokenFormat = .uriSigning) throws(JOSERefusal) {
+        guard token.count <= JWS.maximumSize(of: format) else { throw .tooLarge }
         let parts = JOSEParts(token)
         guard parts.count == 3 else { throw .malformed }
         let (header, id) = try JOSEHeader.read(token.extracting(parts[0]))

@@ -29,6 +29,21 @@ struct JWSEnvelope {
     /// True if `token`, which must not be empty, begins like a JWS: with an object in Base64. No signed element does.
     static func isOne(_ token: Span<UInt8>) -> Bool { token.starts(with: "ey", at: 0) }
 
+    /// True if the type in the header of a JWS is ``type``.
+    static func hasType(_ token: Span<UInt8>) -> Bool {
+        guard let end = token.firstIndex(of: UInt8(ascii: "."), from: 0), end <= 1024 else { return false }
+        var bytes = [UInt8](repeating: 0, count: Base64.decodedCapacity(end))
+        var output = bytes.mutableSpan
+        guard let count = Base64.decodeURLSafe(token.extracting(..<end), into: &output) else { return false }
+        var reader = JSONMemberReader(output.span.extracting(first: count), limits: limits)
+        while let member = try? reader.next() {
+            guard (try? reader.index(of: member, in: Name.names)) == Name.all.firstIndex(of: .type) else { continue }
+            let isNamed = try? reader.withText(of: member) { $0.hasSameBytes(as: type.utf8.span) }
+            return isNamed ?? false
+        }
+        return false
+    }
+
     /// Splits a token into its three parts, and decodes none.
     static func split(_ token: Span<UInt8>) -> Result<JWSEnvelope, RefusalReason> {
         let dot = UInt8(ascii: ".")

@@ -45,6 +45,14 @@ public final class TrustStore: Sendable {
         try self.init(keys, minimumKeySize: minimumKeySize)
     }
 
+    /// The store without any key, by which no media token is trusted.
+    package static let empty = TrustStore()
+
+    private init() {
+        (loaded, groups, jwsGroups) = ([], [], [])
+        contexts = (0..<slots.count).map { _ in VerificationContext(keyCount: 0) }
+    }
+
     /// Creates a store of keys that are loaded already.
     ///
     /// - Throws: ``TrustError`` if there is no key, or there are more than ``maximumKeys``.

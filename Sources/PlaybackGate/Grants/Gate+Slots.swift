@@ -77,7 +77,8 @@ extension Gate {
         playbackID: String?,
         at now: Timestamp
     ) -> SlotDemand {
-        guard let terms = limitedTerms(of: entry), let grants else { return .none }
+        guard var terms = limitedTerms(of: entry), let grants else { return .none }
+        if let limit = token.terms?.streamLimit { terms.lowerLimit(to: limit) }
         guard let id = grants.subjectKey.sessionID(fingerprint: token.fingerprint, playbackID: playbackID) else {
             return .unknown
         }

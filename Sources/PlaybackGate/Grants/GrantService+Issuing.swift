@@ -23,7 +23,10 @@ extension GrantService {
         isLimited: Bool,
         at now: Timestamp
     ) -> PlaybackSession? {
-        let longest = token.timeIssued.advanced(byMilliseconds: rules.session.milliseconds)
+        // A media token is as old as its playback. One of an identity provider may be hours old.
+        let start = token.terms == nil ? token.timeIssued : now
+        var longest = start.advanced(byMilliseconds: rules.session.milliseconds)
+        if let end = token.terms?.sessionEnd { longest = min(longest, end) }
         // Grants have whole seconds.
         let end = Timestamp(secondsSince1970: longest.millisecondsSince1970 / 1000)
         guard end > now,

@@ -57,7 +57,16 @@ struct PlaybackTerms: Sendable {
     }
 
     /// The largest number of concurrent playbacks of a viewer: the smallest of the profiles; `nil` for any number.
-    var streamLimit: Int? { profiles.lazy.compactMap(\.rules.streamLimit).min() }
+    var streamLimit: Int? {
+        let limit = profiles.lazy.compactMap(\.rules.streamLimit).min()
+        return limit.map { min($0, ownLimit) }
+    }
+
+    /// The limit of the viewer, which lowers that of the profiles.
+    private var ownLimit = Int.max
+
+    /// Lowers the limit to that of a viewer, at least 1.
+    mutating func lowerLimit(to limit: Int) { ownLimit = max(1, limit) }
 
     /// The longest life of a grant, in milliseconds.
     private var life: Int64 { profiles.lazy.map(\.rules.life.milliseconds).max() ?? 0 }

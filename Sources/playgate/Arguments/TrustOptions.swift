@@ -36,7 +36,16 @@ struct TrustOptions: ParsableArguments {
     var anchor: [String] = []
 
     @Option(help: ArgumentHelp("A requestor to accept tokens for; may be repeated.", valueName: "id"))
-    var requestor: [String]
+    var requestor: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A configuration whose section starts says whose access tokens start playbacks, instead of --trust.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var starts: String?
 
     @Option(help: ArgumentHelp("Verify at this time, \(TimeArgument.help); now by default.", valueName: "time"))
     var at: TimeArgument?
@@ -63,6 +72,13 @@ struct TrustOptions: ParsableArguments {
     var matching: MatchingOptions
 
     func validate() throws {
+        if starts != nil {
+            guard trust.isEmpty, trustJWS.isEmpty, requestor.isEmpty else {
+                throw ValidationError("--starts excludes --trust, --trust-jws and --requestor")
+            }
+            return
+        }
+        guard !requestor.isEmpty else { throw ValidationError("name the audience of the token with --requestor <id>") }
         guard !trust.isEmpty || !trustJWS.isEmpty else {
             throw ValidationError("name a trusted key with --trust <file>")
         }

@@ -90,3 +90,14 @@ struct BatchVerification: Sendable {
         return "\(counts.values.reduce(0, +)) tokens\n" + rows.joined()
     }
 }
+
+extension LineBatch.Block {
+    /// Adds the result of a verification.
+    fileprivate mutating func add(_ answer: Verification, line: Int) {
+        output.append("{\"line\":")
+        output += String(line).utf8
+        JSON.writeMembers(answer, to: &output)
+        output.append("}\n")
+        counts[answer.status.rawValue, default: 0] += 1
+    }
+}

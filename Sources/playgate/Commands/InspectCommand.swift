@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import AccessTokens
 import ArgumentParser
 import CommandLineSupport
 import Encodings
@@ -9,7 +10,7 @@ import MediaTokens
 struct InspectCommand: ParsableCommand, JSONAnswering {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
-        abstract: "Show the content of a token, WITHOUT verification."
+        abstract: "Show the content of a media token or an access token, WITHOUT verification."
     )
 
     @OptionGroup var token: TokenArgument
@@ -21,6 +22,10 @@ struct InspectCommand: ParsableCommand, JSONAnswering {
 
     func run() throws {
         let text = try token.readMediaToken()
+        if let token = UnverifiedAccessToken(text) {
+            Terminal.output.write(json ? token.json.line + "\n" : Self.text(token))
+            return
+        }
         do throws(RefusalReason) {
             let token = try UnverifiedToken(reading: text)
             Terminal.output.write(json ? Self.json(token).line + "\n" : Self.text(token))
@@ -32,6 +37,18 @@ struct InspectCommand: ParsableCommand, JSONAnswering {
             )
             throw ExitCode.refused
         }
+    }
+
+    private static func text(_ token: UnverifiedAccessToken) -> String {
+        func rows(_ members: [JSON.Member]) -> String {
+            members.map { name, value in
+                let text = value.text ?? value.line
+                let padding = String(repeating: " ", count: max(1, 20 - name.count))
+                return "  \(name.printable(limit: 100))\(padding)\(text.printable(limit: 2000))\n"
+            }.joined()
+        }
+        return Style.yellow("NOT VERIFIED") + ": the content of the token is not authenticated and can be forged.\n"
+            + "header\n" + rows(token.header) + "claims\n" + rows(token.claims)
     }
 
     private static func json(_ token: UnverifiedToken) -> JSON {

@@ -17,6 +17,9 @@ struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
             see in the list of processes. With --batch FILE, verifies one token per line, each with an optional tab \
             and its resource, and prints one JSON object per line.
 
+            With --starts CONFIG, verifies an access token of an identity provider, by the section starts of a \
+            configuration. Keys are fetched as the gate fetches them. Nothing is consumed.
+
             A check for playback requires --resource. Authenticity alone does not authorize a playback.
             """
     )
@@ -65,12 +68,19 @@ struct VerifyCommand: AsyncParsableCommand, JSONAnswering {
         if batch != nil, token.token != nil || token.tokenFile != nil {
             throw ValidationError("--batch and a token are mutually exclusive")
         }
+        if trust.starts != nil, batch != nil || authenticityOnly {
+            throw ValidationError("--starts needs --resource, and excludes --batch and --authenticity-only")
+        }
         if let jobs, jobs < 1 { throw ValidationError("--jobs takes a number from 1") }
         if jobs != nil, batch == nil { throw ValidationError("--jobs requires --batch") }
     }
 
     func run() async throws {
         let now = trust.now
+        if let file = trust.starts {
+            let check = StartVerification(file: file, resource: try Self.resource(resource ?? ""), now: now)
+            return try await check.run(try token.readMediaToken(), inJSON: json)
+        }
         let verifier = try trust.verifier(at: now)
         let wanted = try resource.map { argument throws(CommandFailure) in try Self.resource(argument) }
         if let batch {

@@ -72,7 +72,7 @@ struct GrantChecker: Sendable {
         policy.hasReplayStore = true
         policy.hasReuseDetector = true
         policy.hasRejectionList = true
-        policy.proofAlgorithms = Set(CATPolicy.ProofAlgorithm.allCases)
+        policy.proofAlgorithms = Set(ProofAlgorithm.allCases)
         return policy
     }
 

@@ -180,7 +180,7 @@ import Testing
             let answer = try gate.admin("GET", path: "/readyz")
             let faults = answer.json["faults"] as? [String: String]
             #expect(answer.status == 503)
-            #expect(faults?["keySets"] == "no keys of other: their grants are refused")
+            #expect(faults?["keySets"] == "no keys of other: their tokens are refused")
             #expect(try gate.metric("playgate_key_set_age_seconds{issuer=\"other\"}") == .infinity)
             server.publish(try keys.set(0))
             gate.now = gate.now.adding(seconds: 5)

@@ -138,7 +138,7 @@ final class RunningGate: Sendable {
     }
 
     /// Lets the gate's clock go as fast as those of the edges and players while `body` runs. A thread of its own does it:
-    /// tests that block could keep a task from running, and the clock would stand still.
+    /// tests that block could hold up a task, and the clock would stand still.
     func inRealTime(_ body: () throws -> Void) rethrows {
         let (start, begin) = (now, ContinuousClock.now)
         let isOver = Atomic(false)

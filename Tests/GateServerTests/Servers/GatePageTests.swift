@@ -126,45 +126,111 @@ import Testing
         try Self.run(steps, in: folder, preparing: preparing, isComplete: false)
     }
 
-    /// The gate's page of nginx, unchanged but for its ports and the folders of the system.
-    @Test(.needs(.nginx), .needsFFmpeg) func `first protects a stream behind nginx in five minutes`() throws {
-        let folder = try TemporaryFolder()
-        let section = try #require(try Self.page("README.md").components(separatedBy: "\n## Protect a stream").last)
-            .components(separatedBy: "\n## ")[0]
-        let (front, origin) = (try freePort(), try freePort())
+    /// What moves from the folders and ports of a page to those of a test: the gate's page of nginx is unchanged but for its ports and the
+    /// folders of the system.
+    private struct Stage {
+        let folder: TemporaryFolder
+        let front: Int
+        let origin: Int
+
+        init() throws {
+            folder = try TemporaryFolder()
+            (front, origin) = (try freePort(), try freePort())
+            try FileManager.default.createSymbolicLink(
+                atPath: folder.file("docs"),
+                withDestinationPath: "\(repository)/docs"
+            )
+        }
+
         func moved(_ text: String) -> String {
             text.replacing("/run/playgate", with: folder.path).replacing("127.0.0.1:8088", with: "127.0.0.1:\(front)")
-                .replacing(" 8089 ", with: " \(origin) ")
+                .replacing(" 8089 ", with: " \(origin) ").replacing(", socketGroup: www-data", with: "")
         }
-        let yaml = try #require(section.components(separatedBy: "```yaml\n").dropFirst().first)
-            .components(separatedBy: "```\n")[0].replacing(", socketGroup: www-data", with: "")
-        let admin = "admin: { listen: \"unix:\(folder.file("admin.sock"))\" }\n"
-        try folder.write("trial/gate.yaml", contents: moved(yaml) + admin)
-        try FileManager.default.createSymbolicLink(
-            atPath: folder.file("docs"),
-            withDestinationPath: "\(repository)/docs"
-        )
-        var steps = ConsoleStep.steps(of: section)
-        #expect(steps.count == 11 && steps.count { !$0.output.isEmpty } == 3)
-        for index in steps.indices { steps[index].command = moved(steps[index].command) }
-        let paths = [
-            "/run/playgate": folder.path, "/run/nginx.pid": folder.file("nginx.pid"), "/var/log/nginx": folder.path,
-            "/var/cache": folder.path, "127.0.0.1:8088": "127.0.0.1:\(front)", "127.0.0.1:8089": "127.0.0.1:\(origin)",
-            "user www-data;": "user root;",
-            // The folders of the system's nginx stay as they are: files of another user in them would break it.
-            "^http {": "http { \(Self.temporaryPaths(in: folder))",
-        ]
-        let script = paths.map { "s|\($0.key)|\($0.value)|g" }.joined(separator: ";")
-        defer {
+
+        /// Writes the first configuration of a section.
+        func write(_ name: String, from section: String, more: String = "", moved: (String) -> String) throws {
+            let yaml = try #require(section.components(separatedBy: "```yaml\n").dropFirst().first)
+                .components(separatedBy: "```\n")[0]
+            let admin = "admin: { listen: \"unix:\(folder.file("admin.sock"))\" }\n"
+            try folder.write("trial/\(name)", contents: moved(yaml) + admin + more)
+        }
+
+        /// The commands of a section, with the folders and ports of the test.
+        func steps(of section: String) -> [ConsoleStep] {
+            ConsoleStep.steps(of: section).map { step in
+                var step = step
+                step.command = moved(step.command)
+                return step
+            }
+        }
+
+        /// What moves in the configuration of nginx.
+        var preparing: [String: String] {
+            let paths = [
+                "/run/playgate": folder.path, "/run/nginx.pid": folder.file("nginx.pid"), "/var/log/nginx": folder.path,
+                "/var/cache": folder.path, "127.0.0.1:8088": "127.0.0.1:\(front)",
+                "127.0.0.1:8089": "127.0.0.1:\(origin)", "user www-data;": "user root;",
+                // The folders of the system's nginx stay as they are: files of another user in them would break it.
+                "^http {": "http { \(`The pages that start a gate`.temporaryPaths(in: folder))",
+            ]
+            return ["sed '1": "sed -i '\(paths.map { "s|\($0.key)|\($0.value)|g" }.joined(separator: ";"))' nginx.conf"]
+        }
+
+        func stop() {
             if let number = (try? folder.text("nginx.pid")).flatMap({ Int32($0.prefix { $0.isNumber }) }) {
                 kill(number, SIGTERM)
             }
         }
-        try Self.run(steps, in: folder, preparing: ["sed '1": "sed -i '\(script)' nginx.conf"])
+    }
+
+    private static var readme: String {
+        get throws {
+            try #require(try page("README.md").components(separatedBy: "\n## Protect a stream").last)
+                .components(separatedBy: "\n## ")[0]
+        }
+    }
+
+    @Test(.needs(.nginx), .needsFFmpeg) func `first protects a stream behind nginx in five minutes`() throws {
+        let (stage, section) = (try Stage(), try Self.readme)
+        defer { stage.stop() }
+        try stage.write("gate.yaml", from: section, moved: stage.moved)
+        let steps = stage.steps(of: section)
+        #expect(steps.count == 11 && steps.count { !$0.output.isEmpty } == 3)
+        try Self.run(steps, in: stage.folder, preparing: stage.preparing)
+    }
+
+    @Test(.needs(.nginx), .needsFFmpeg, .enabled(if: Requirement.hasOracles(importing: "nanoidp")))
+    func `on access tokens plays a film by those of a real provider`() throws {
+        let page = try Self.page("docs/how-to/start-by-jwt.md")
+        let section = try #require(page.components(separatedBy: "\n## Try it").last).components(separatedBy: "\n## ")[0]
+        let (stage, provider) = (try Stage(), try freePort())
+        defer { stage.stop() }
+        func moved(_ text: String) -> String {
+            stage.moved(text).replacing("localhost:8000", with: "localhost:\(provider)")
+                .replacing("idp/bin/", with: "\(repository)/.build-oracles/bin/")
+                .replacing("--config config >", with: "--config config --port \(provider) >")
+        }
+        try stage.write("jwt.yaml", from: section, more: "stateFolder: .\n", moved: moved)
+        var steps = stage.steps(of: section)
+        #expect(steps.count == 11 && steps.count { !$0.output.isEmpty } == 3)
+        // The environment of tests has the provider; its issuer has another port.
+        steps[0].command = "idp/bin/nanoidp init > /dev/null"
+        let port = ConsoleStep(
+            command: "sed -i 's|http://localhost:8000|http://localhost:\(provider)|' config/settings.yaml"
+        )
+        for index in steps.indices {
+            steps[index].command = moved(steps[index].command)
+            steps[index].output = steps[index].output.map(moved)
+        }
+        // The film, its origin and nginx are those of README.
+        let readme = stage.steps(of: try Self.readme)
+        let nginx = ConsoleStep(command: "nginx -c \"$PWD/nginx.conf\"")
+        let beginning = [readme[0], readme[1], readme[2], readme[5], nginx, steps[0], port]
+        try Self.run(beginning + steps.dropFirst(), in: stage.folder, preparing: stage.preparing)
     }
 
     /// The directives by which nginx has its temporary files in a folder.
-    private static func temporaryPaths(in folder: TemporaryFolder) -> String {
+    fileprivate static func temporaryPaths(in folder: TemporaryFolder) -> String {
         ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map { "\($0)_temp_path \(folder.file($0));" }.joined(separator: " ")
     }

@@ -14,27 +14,27 @@ public struct PathPattern: Hashable, Sendable {
     public let text: String
 
     /// The number of bytes that are no wildcards. The longest pattern wins.
-    let fixedLength: Int
+    package let fixedLength: Int
     /// The folder that contains all paths of the pattern, from `/` to `/`; for a path, the path itself.
-    let root: Substring
+    package let root: Substring
     /// ``root`` of a folder or glob, without the trailing slash.
-    var folderName: Substring { root.dropLast() }
+    package var folderName: Substring { root.dropLast() }
 
     /// The kind of the pattern.
-    let form: Form
+    package let form: Form
     /// True for a folder: a path that ends in `/`, without wildcards.
     package var isFolder: Bool { form == .folder }
     /// True for a path of one file, without wildcards.
     package var isPath: Bool { form == .path }
 
-    enum Form: Hashable, Sendable {
+    package enum Form: Hashable, Sendable {
         case path
         case folder
         case glob([Step])
     }
 
     /// A step of a glob.
-    enum Step: Hashable, Sendable {
+    package enum Step: Hashable, Sendable {
         case byte(UInt8)
         case anyCharacter
         case anyWithinSegment
@@ -99,7 +99,7 @@ public struct PathPattern: Hashable, Sendable {
     }
 
     /// True if the pattern matches `path`, which must be in ``root``.
-    func covers(_ path: MediaPath) -> Bool {
+    package func covers(_ path: MediaPath) -> Bool {
         switch form {
         case .path, .folder: true
         case .glob(let steps): Self.matches(path.characters.utf8, steps: steps)
@@ -117,7 +117,7 @@ public struct PathPattern: Hashable, Sendable {
     }
 
     /// True if a glob matches any path that begins with `prefix`.
-    static func reaches(into prefix: [UInt8], _ steps: [Step]) -> Bool {
+    package static func reaches(into prefix: [UInt8], _ steps: [Step]) -> Bool {
         var automaton = Automaton(steps)
         for byte in prefix { automaton.consume(byte) }
         return automaton.isAlive
@@ -126,7 +126,7 @@ public struct PathPattern: Hashable, Sendable {
     /// True if a glob matches the beginning of a path.
     ///
     /// - Parameter steps: A glob that ends with a slash.
-    static func matchesFolder(of path: [UInt8], _ steps: [Step]) -> Bool {
+    package static func matchesFolder(of path: [UInt8], _ steps: [Step]) -> Bool {
         var automaton = Automaton(steps)
         for byte in path {
             automaton.consume(byte)
@@ -138,7 +138,7 @@ public struct PathPattern: Hashable, Sendable {
     /// True if a path may match two globs.
     ///
     /// The answer may be true for globs that differ in the middle of a UTF-8 character, and is false only if no path matches both.
-    static func overlap(_ left: [Step], with right: [Step]) -> Bool {
+    package static func overlap(_ left: [Step], with right: [Step]) -> Bool {
         let width = right.count + 1
         var isSeen = [Bool](repeating: false, count: (left.count + 1) * width)
         var waiting = [(0, 0)]

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-import CommandLineSupport
-import Encodings
-import MediaTokens
-import Platform
+package import Encodings
+internal import Platform
 
 /// The processing of a file of tokens, one on a line, on all cores and in constant memory.
 ///
 /// Blocks of lines are processed concurrently, and their results are written in the order of the file.
-enum LineBatch {
+package enum LineBatch {
     /// A block of complete lines, each with a line feed at its end.
-    struct Lines: Sendable {
-        let text: [UInt8]
+    package struct Lines: Sendable {
+        package let text: [UInt8]
         /// The number of the first line in its file, from 1.
-        let first: Int
+        package let first: Int
 
         /// Passes each line with its number, without the end of the line. Blank lines are counted, and not passed.
-        func forEach(_ body: (Int, ArraySlice<UInt8>) throws -> Void) rethrows {
+        package func forEach(_ body: (Int, ArraySlice<UInt8>) throws -> Void) rethrows {
             var (number, start) = (first, text.startIndex)
             while let end = text.span.firstIndex(of: UInt8(ascii: "\n"), from: start) {
                 let line = text[start..<end]
@@ -31,26 +29,20 @@ enum LineBatch {
     }
 
     /// The result of a block of lines.
-    struct Block: Sendable {
+    package struct Block: Sendable {
         /// The lines to write.
-        var output: [UInt8] = []
+        package var output: [UInt8] = []
         /// The number of lines by their verdicts.
-        var counts: [String: Int] = [:]
+        package var counts: [String: Int] = [:]
+
+        /// Creates an empty result.
+        package init() {}
 
         /// Adds the result of a line.
-        mutating func add(_ verdict: String, line: Int, members: [JSON.Member]) {
+        package mutating func add(_ verdict: String, line: Int, members: [JSON.Member]) {
             JSON.object([("line", .number(Int64(line)))] + members).write(to: &output)
             output.append(UInt8(ascii: "\n"))
             counts[verdict, default: 0] += 1
-        }
-
-        /// Adds the result of a verification.
-        mutating func add(_ answer: Verification, line: Int) {
-            output.append("{\"line\":")
-            output += String(line).utf8
-            JSON.writeMembers(answer, to: &output)
-            output.append("}\n")
-            counts[answer.status.rawValue, default: 0] += 1
         }
     }
 
@@ -60,7 +52,7 @@ enum LineBatch {
     ///   - lines: An assembler of lines.
     ///   - jobs: The number of blocks that are processed at once; `nil` for all cores.
     ///   - process: Returns the result of a block of complete lines.
-    static func run(
+    package static func run(
         on path: String,
         lines: BatchLines,
         jobs: Int?,

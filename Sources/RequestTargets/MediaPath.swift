@@ -2,7 +2,6 @@
 // Copyright the Playgate authors.
 
 internal import Encodings
-internal import MediaResources
 
 /// A stream path in canonical form: percent-decoded once, without empty and dot segments.
 ///
@@ -18,9 +17,9 @@ public struct MediaPath: Hashable, Sendable {
     public var text: String { String(characters) }
 
     /// The path. It shares the storage of the requested text if that is already canonical.
-    let characters: Substring
+    package let characters: Substring
     /// True if there is an encoded slash.
-    let hasEncodedSlash: Bool
+    package let hasEncodedSlash: Bool
 
     /// The maximum size of a path as requested, with its query, in bytes.
     public static let maximumSize = URIPath.maximumSize
@@ -74,7 +73,7 @@ public struct MediaPath: Hashable, Sendable {
 
     /// Creates the path as read by a server that decodes slashes before it splits a path; the same path without an
     /// encoded slash.
-    init(splitting path: MediaPath) {
+    package init(splitting path: MediaPath) {
         let split = URIPath.splitAtEncodedSlashes(path.characters.utf8.span)
         characters = split.map { String(decoding: $0, as: UTF8.self)[...] } ?? path.characters
         hasEncodedSlash = false

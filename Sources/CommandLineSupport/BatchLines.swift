@@ -5,7 +5,7 @@
 ///
 /// Memory use is constant. A line that spans chunks is truncated: each of its two fields is held up to a length that is
 /// just too long. It is then refused for the same reason as the complete field, and the field after it is held.
-struct BatchLines {
+package struct BatchLines {
     private let longestToken: Int
     private let longestResource: Int
     /// The line whose end has not been read yet.
@@ -17,7 +17,7 @@ struct BatchLines {
     /// - Parameters:
     ///   - tokenSize: The maximum size of a token, in bytes.
     ///   - resourceSize: The maximum size of a resource, in bytes.
-    init(tokenSize: Int, resourceSize: Int) {
+    package init(tokenSize: Int, resourceSize: Int) {
         // One byte above the maximum is too long. Another one may be the carriage return of the line end, which does not
         // count.
         longestToken = tokenSize + 2
@@ -25,7 +25,7 @@ struct BatchLines {
     }
 
     /// Adds the next chunk of the file. Returns the lines that end in it, or an empty array.
-    mutating func add(_ piece: [UInt8]) -> [UInt8] {
+    package mutating func add(_ piece: [UInt8]) -> [UInt8] {
         guard let first = piece.firstIndex(of: UInt8(ascii: "\n")),
             let last = piece.lastIndex(of: UInt8(ascii: "\n"))
         else {
@@ -41,7 +41,7 @@ struct BatchLines {
     }
 
     /// Ends the file. Returns its last line if no line feed ended it, or an empty array.
-    mutating func end() -> [UInt8] {
+    package mutating func end() -> [UInt8] {
         defer {
             line = []
             tab = nil

@@ -4,28 +4,29 @@
 internal import Cryptography
 internal import Encodings
 internal import Keys
-internal import RequestTargets
+package import Platform
+package import RequestTargets
 
 /// A proof that the client has a key: a JWT that it signed for one request, in the header field `DPoP`.
 ///
 /// Its signature is valid. The owner of the key and the request must still be compared.
 ///
 /// Source: RFC 9449 §4.
-struct PossessionProof {
+package struct PossessionProof {
     /// The SHA-256 thumbprint of the key as a JWK (RFC 7638).
-    let jwkThumbprint: [UInt8]
+    package let jwkThumbprint: [UInt8]
     /// The SHA-256 thumbprint of the key as a COSE key (RFC 9679).
-    let coseThumbprint: [UInt8]
+    package let coseThumbprint: [UInt8]
     /// The method that the proof is for.
-    let method: String
+    package let method: String
     /// The URI that the proof is for.
-    let uri: String
+    package let uri: String
     /// The time at which the proof was made, in seconds.
-    let issued: Int64
+    package let issued: Int64
     /// The identity of the proof among those of its key.
-    let identifier: String
+    package let identifier: String
     /// The SHA-256 of the token's text.
-    let tokenDigest: [UInt8]
+    package let tokenDigest: [UInt8]
 
     /// The largest proof, in bytes.
     static let maximumSize = 4096
@@ -33,7 +34,7 @@ struct PossessionProof {
 
     /// Reads a proof and checks its signature. `nil` if it is malformed, has another algorithm, or is not signed by its
     /// own key.
-    init?(_ text: Substring, algorithms: Set<CATPolicy.ProofAlgorithm>) {
+    package init?(_ text: Substring, algorithms: Set<ProofAlgorithm>) {
         let bytes = text.utf8.span
         guard bytes.count <= Self.maximumSize, let first = bytes.firstIndex(of: UInt8(ascii: "."), from: 0),
             let second = bytes.firstIndex(of: UInt8(ascii: "."), from: first + 1),
@@ -42,7 +43,7 @@ struct PossessionProof {
         guard let header = Self.json(bytes.extracting(..<first)),
             let signature = Self.decoded(bytes.extracting((second + 1)...)),
             header["typ"] == .string("dpop+jwt"), header["crit"] == nil,
-            case .string(let name)? = header["alg"], let algorithm = CATPolicy.ProofAlgorithm(rawValue: name),
+            case .string(let name)? = header["alg"], let algorithm = ProofAlgorithm(rawValue: name),
             algorithms.contains(algorithm), let jwk = header["jwk"], let key = ProofKey(jwk, algorithm: algorithm)
         else { return nil }
         guard key.isValid(signature, over: bytes.extracting(..<second)) else { return nil }
@@ -70,16 +71,48 @@ struct PossessionProof {
         return json
     }
 
+    /// True if the proof was made for a request by a token, at most `window` seconds before or after `now`.
+    ///
+    /// - Parameters:
+    ///   - request: The URI of the request, with its scheme and host.
+    ///   - method: The method of the request.
+    ///   - token: The token as presented.
+    ///   - window: The longest time between the proof and `now`, in seconds.
+    package func isFor(
+        _ request: RequestURI,
+        method: Substring,
+        token: Span<UInt8>,
+        within window: Int64,
+        at now: Timestamp
+    ) -> Bool {
+        MessageDigest.sha256.isDigest(tokenDigest.span, of: token) && self.method == method && isFor(request)
+            && abs(now.millisecondsSince1970 / 1000 - issued) <= window
+    }
+
+    /// The use of the proof, if each proof is valid for one use only; `nil` if OpenSSL fails.
+    ///
+    /// - Parameter window: See ``isFor(_:method:token:within:at:)``.
+    package func use(within window: Int64) -> GrantObligations.Use? {
+        SHA256.fingerprint(jwkThumbprint + [UInt8](identifier.utf8)).map { key in
+            GrantObligations.Use(key: key, until: Timestamp(secondsSince1970: issued + window), isWatched: false)
+        }
+    }
+
     /// True if the proof's URI is that of the request, both in normal form and without query and fragment.
-    func isFor(_ request: RequestURI) -> Bool {
-        guard let end = uri.range(of: "://") else { return false }
-        guard let scheme = RequestURI.Scheme(rawValue: uri[..<end.lowerBound].lowercased()) else { return false }
-        let rest = uri[end.upperBound...].prefix { $0 != "?" && $0 != "#" }
-        let authority = rest.prefix { $0 != "/" }
-        let path = rest.dropFirst(authority.count)
-        let normal = RequestURI(path.isEmpty ? "/" : path, scheme: scheme, authority: authority)
+    private func isFor(_ request: RequestURI) -> Bool {
+        let normal = RequestURI(absolute: uri[...].prefix { $0 != "?" && $0 != "#" })
         return normal?.withoutQuery != nil && normal?.withoutQuery == request.withoutQuery
     }
+}
+
+/// An algorithm of proofs of possession.
+public enum ProofAlgorithm: String, Hashable, Sendable, CaseIterable {
+    /// ECDSA with P-256 and SHA-256.
+    case es256 = "ES256"
+    /// RSASSA-PSS with SHA-256.
+    case ps256 = "PS256"
+    /// Ed25519.
+    case eddsa = "EdDSA"
 }
 
 /// The key that a proof names and is signed by.
@@ -93,7 +126,7 @@ private struct ProofKey {
     private static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
     /// Reads a public key; `nil` if it is private, or not usable with the algorithm.
-    init?(_ jwk: JSON, algorithm: CATPolicy.ProofAlgorithm) {
+    init?(_ jwk: JSON, algorithm: ProofAlgorithm) {
         guard Self.privateMembers.allSatisfy({ jwk[$0] == nil }) else { return nil }
         func number(_ name: String) -> [UInt8]? {
             guard case .string(let text)? = jwk[name] else { return nil }
@@ -149,7 +182,7 @@ private struct ProofKey {
     }
 }
 
-extension CATPolicy.ProofAlgorithm {
+extension ProofAlgorithm {
     fileprivate var scheme: SignatureScheme {
         switch self {
         case .es256: .es256
@@ -164,16 +197,5 @@ extension JSON {
     fileprivate subscript(name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name.hasSameBytes(as: name) }?.value
-    }
-}
-
-extension String {
-    fileprivate func range(of text: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-            formIndex(after: &start)
-        }
-        return nil
     }
 }

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import Encodings
-
 /// A key that is compared and hashed by its bytes: two Unicode spellings of one character are different keys.
-struct ByteKey: Hashable {
-    let text: Substring
+package struct ByteKey: Hashable {
+    package let text: Substring
 
-    init(_ text: Substring) { self.text = text }
-    init(_ text: String) { self.text = text[...] }
+    package init(_ text: Substring) { self.text = text }
+    package init(_ text: String) { self.text = text[...] }
 
-    static func == (left: ByteKey, right: ByteKey) -> Bool {
+    package static func == (left: ByteKey, right: ByteKey) -> Bool {
         left.text.utf8.span.hasSameBytes(as: right.text.utf8.span)
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         // All bytes at once: feeding the hasher one byte at a time is ten times as slow.
         unsafe text.utf8.span.bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
         hasher.combine(UInt8(0xFF))
