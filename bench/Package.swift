@@ -42,6 +42,7 @@ let package = Package(
                 .product(name: "CommonAccessTokens", package: "playgate"),
                 .product(name: "EdgeTokens", package: "playgate"),
                 .product(name: "URISigning", package: "playgate"),
+                .product(name: "AccessTokens", package: "playgate"),
                 .product(name: "VendorTokens", package: "playgate"),
                 .product(name: "Keys", package: "playgate"),
                 .product(name: "RedisStore", package: "playgate"),

@@ -108,7 +108,7 @@ public final class AccessTokenVerifier: Sendable {
             }
             do throws(AccessTokenRefusal) {
                 let claims = try Claims(payload, names: plan.names)
-                guard try claims.text(.issuer)?.hasSameBytes(as: plan.issuer.identifier) ?? false else {
+                guard try claims.isText(.issuer, equalTo: plan.issuer.identifier) ?? false else {
                     throw .issuerRefused
                 }
                 let signed = token.extracting(..<(token.lastIndex(of: UInt8(ascii: ".")) ?? token.count))
@@ -143,7 +143,7 @@ public final class AccessTokenVerifier: Sendable {
             guard claims.has(.active) else { throw .introspectionUnavailable }
             guard claims.isTrue(.active) else { throw .inactive }
             // The member is optional: the server was asked for its own tokens.
-            guard try claims.text(.issuer)?.hasSameBytes(as: plan.issuer.identifier) ?? true else {
+            guard try claims.isText(.issuer, equalTo: plan.issuer.identifier) ?? true else {
                 throw .issuerRefused
             }
             let request = Request(token, identity: token, resource: resource, presented: presented, now: now)
@@ -306,7 +306,7 @@ public final class AccessTokenVerifier: Sendable {
             message.append("\0token\0")
             message.append(copying: identity)
         }
-        guard let digest = SHA256.fingerprint(message) else { throw .internalFailure }
+        guard let digest = SHA256Context()?.hash(message.span) else { throw .internalFailure }
         return digest
     }
 }

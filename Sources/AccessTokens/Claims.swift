@@ -178,6 +178,15 @@ struct Claims {
         }
     }
 
+    /// True if a claim is a text, byte for byte; `nil` if there is no such claim.
+    func isText(_ claim: ClaimNames.Known, equalTo wanted: String) throws(AccessTokenRefusal) -> Bool? {
+        guard let member = members[claim.rawValue] else { return nil }
+        guard case .string(let isEscaped) = member.kind else { throw .malformed }
+        if isEscaped { return try text(of: member).hasSameBytes(as: wanted) }
+        let inner = member.value.lowerBound + 1..<member.value.upperBound - 1
+        return payload.span.extracting(inner).hasSameBytes(as: wanted.utf8.span)
+    }
+
     /// Returns a text claim; `nil` if there is none.
     func text(_ claim: ClaimNames.Known) throws(AccessTokenRefusal) -> String? {
         guard let member = members[claim.rawValue] else { return nil }

@@ -34,7 +34,7 @@ struct HotPath {
         options.rounds = words.first.flatMap { Int($0) } ?? options.rounds
         options.only = words.count > 1 ? words[1] : nil
         if isGate { options.rounds = 0 }
-        let faults = try [verification, resources, gate, grants, signedURIs].flatMap { try $0(options) }
+        let faults = try [verification, resources, gate, grants, signedURIs, accessTokens].flatMap { try $0(options) }
         guard !isGate else {
             for fault in faults { print("gate: \(fault)") }
             print(faults.isEmpty ? "gate: all as recorded" : "gate: \(faults.count) failed")
