@@ -67,7 +67,8 @@ private struct AccessTokenSample {
         )
         // The maker of signed URIs writes no type.
         issuer.types = JWSTypes([], permitsNone: true)
-        let key = try TokenKey(pem: [UInt8](pem.utf8), id: KeyID("key-1"), algorithm: algorithm, binding: issuer.binding)
+        let id = KeyID("key-1")
+        let key = try TokenKey(pem: [UInt8](pem.utf8), id: id, algorithm: algorithm, binding: issuer.binding)
         let second = now.millisecondsSince1970 / 1000
         let claims =
             #"{"iss":"https://id.example/realms/tv","aud":"playgate","sub":"4d7c9d7d-8f3f-4f7a-8d3a-3ad0a1b2c3d4","#
