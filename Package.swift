@@ -9,7 +9,8 @@ let package = Package(
     products: [
         .library("MediaTokens"), .library("MediaResources"), .library("Keys"),
         .library("EdgeTokens", "RequestTargets"), .library("CommonAccessTokens"), .library("URISigning"),
-        .library("AccessTokens"), .library("VendorTokens"), .library("PlaybackGate", "ReplayStores", "SharedGrants"),
+        .library("AccessTokens"), .library("VendorTokens"), .library("Licences"),
+        .library("PlaybackGate", "ReplayStores", "SharedGrants"),
         .library("Entitlements"), .library("Manifests"), .library("SQLiteStore"), .library("RedisStore"),
         .library("AccessEnabler"), .library("KeySources"),
         .library("GateServer", "ConfigurationReading"),
@@ -96,6 +97,7 @@ let package = Package(
             ["Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "RequestTargets", "EdgeTokens"]
         ),
         .room("VendorTokens", ["Platform", "Encodings", "Cryptography", "RequestTargets", "EdgeTokens"]),
+        .room("Licences", ["Encodings"]),
 
         // Floor 2: the vocabulary of entitlement services, the decision, and manifests that carry it.
         .room("Entitlements", ["Platform", "Encodings", "XML", "MediaResources", "MediaTokens"]),
@@ -108,7 +110,8 @@ let package = Package(
             "PlaybackGate",
             [
                 "Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "MediaTokens", "RequestTargets",
-                "EdgeTokens", "CommonAccessTokens", "URISigning", "AccessTokens", "VendorTokens", "ReplayStores",
+                "EdgeTokens", "CommonAccessTokens", "URISigning", "AccessTokens", "VendorTokens", "Licences",
+                "ReplayStores",
                 "SharedGrants",
             ]
         ),

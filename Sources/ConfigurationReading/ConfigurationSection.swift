@@ -92,8 +92,17 @@ package final class ConfigurationSection {
 
     /// True if an element of a list lacks a key.
     package func hasElement(of key: String, without member: String) -> Bool {
+        hasElement(of: key) { keys in !keys.contains(member) }
+    }
+
+    /// True if an element of a list has a key.
+    package func hasElement(of key: String, with member: String) -> Bool {
+        hasElement(of: key) { keys in keys.contains(member) }
+    }
+
+    private func hasElement(of key: String, where isRight: ([String]) -> Bool) -> Bool {
         (value(key)?.sequence ?? []).contains { element in
-            element.mapping.map { mapping in !mapping.contains { $0.key.scalar?.string == member } } ?? false
+            element.mapping.map { mapping in isRight(mapping.compactMap { $0.key.scalar?.string }) } ?? false
         }
     }
 

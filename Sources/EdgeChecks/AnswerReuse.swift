@@ -34,7 +34,8 @@ package struct AnswerReuse: Sendable {
     ///   - gate: The gate that decided.
     ///   - now: The time of the decision.
     package static func of(_ decision: Decision, hasGrants: Bool, by gate: Gate, at now: Timestamp) -> Self? {
-        guard case .allow(let allowance) = decision,
+        // A licence is asked for anew each time.
+        guard case .allow(let allowance) = decision, allowance.subject.entry?.licence == nil,
             let end = end(of: allowance, hasGrants: hasGrants, by: gate, at: now)
         else {
             return nil

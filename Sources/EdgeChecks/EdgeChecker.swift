@@ -54,18 +54,17 @@ package struct EdgeChecker {
         context.tokenSources = presented.sources
         var player: PlaybackRequest.Player?
         var isClear = true
-        if case .entry(let entry) = match, entry.hasGrants {
+        let mayProve = presented.token != nil && gate.hasStarter
+        if case .entry(let entry) = match, entry.hasGrants || mayProve {
             let report = report()
-            if presented.token != nil, let terms = entry.grants, terms.bindsPlayers {
-                player = PlaybackRequest.Player(report, headers: terms.boundHeaders)
-            }
-            let found = report.grants()
+            if presented.token != nil { player = self.player(of: request, report, for: entry) }
+            let found = entry.hasGrants ? report.grants() : PresentedGrantTokens()
             if let first = found.first {
                 context.grants = PresentedGrants(first: first, others: found.others, of: request, report: report)
                 isClear = context.grants != nil
             }
         }
-        var playback = PlaybackRequest(
+        let playback = PlaybackRequest(
             path: request.target.path,
             method: request.method,
             isPartial: request.isPartial,
@@ -73,11 +72,21 @@ package struct EdgeChecker {
             player: player,
             client: client
         )
-        if presented.token != nil, gate.hasStarter { playback.proof = request.proof(report()) }
         // Without a URI in normal form, nobody knows what a grant is presented for.
         guard isClear else { return .decided(gate.refuse(.edgeRequestInvalid, for: playback, at: now)) }
         let fault: DenyCode? = presented.isConflict ? .tokenConflict : nil
         return gate.begin(playback, finding: match, fault: fault, grants: context.grants, at: now)
+    }
+
+    /// Returns the facts to which the token of a request, or the grants of its start, may be bound; `nil` if there is none.
+    private func player(
+        of request: borrowing EdgeCheckRequest,
+        _ report: any EdgeReport,
+        for entry: Catalogue.Entry
+    ) -> PlaybackRequest.Player? {
+        let (terms, proof) = (entry.grants, gate.hasStarter ? request.proof(report) : nil)
+        guard proof != nil || terms?.bindsPlayers ?? false else { return nil }
+        return PlaybackRequest.Player(report, headers: terms?.boundHeaders ?? [], proof: proof)
     }
 
     /// Finds the entry of a request.
@@ -112,15 +121,17 @@ package struct EdgeCheckContext: Sendable {
 extension PlaybackRequest.Player {
     /// Reads the facts about a player that grants are bound to.
     ///
-    /// - Parameter names: The names of the header fields that grants are bound to.
-    package convenience init(_ report: any EdgeReport, headers names: [String]) {
+    /// - Parameters:
+    ///   - names: The names of the header fields that grants are bound to.
+    ///   - proof: The proof of possession; `nil` for none.
+    package convenience init(_ report: any EdgeReport, headers names: [String], proof: PresentedProof?) {
         var bound: [(name: String, value: String)] = []
         if report.hasHeaders {
             for name in Set(names) {
                 for value in report.values(of: name) { bound.append((name: name, value: String(value))) }
             }
         }
-        self.init(address: report.clientAddress, headers: bound)
+        self.init(address: report.clientAddress, headers: bound, proof: proof)
     }
 }
 

@@ -190,7 +190,7 @@ extension Decision {
 
     /// True if a media token starts a playback whose grants only the service can issue.
     fileprivate var issuesGrants: Bool {
-        guard case .allow(let allowance) = self else { return false }
+        guard case .allow(let allowance) = self, allowance.subject.entry?.licence == nil else { return false }
         switch allowance.reason {
         case .verified, .repeated, .withinTTL, .useUnknown:
             return allowance.subject.entry?.grants?.profiles.contains(where: \.isIssued) ?? false

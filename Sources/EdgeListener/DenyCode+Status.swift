@@ -18,7 +18,7 @@ extension DenyCode {
         case .peerNotTrusted, .edgeRequestInvalid, .hostMissing, .tokenConflict, .token, .mvpdNotAllowed,
             .ratingNotAllowed,
             .tokenRevoked, .sessionRevoked, .mvpdRevoked,
-            .tokenAlreadyUsed:
+            .tokenAlreadyUsed, .licenceAlreadyIssued, .licenceKeyMissing:
             .forbidden
         case .accessToken(.internalFailure), .accessToken(.keyAwaited), .accessToken(.introspectionUnavailable):
             .serviceUnavailable

@@ -26,7 +26,8 @@ enum Codes {
             "peer_not_trusted", "edge_request_invalid", "invalid_path", "host_missing", "unknown_media",
             "method_not_permitted", "token_conflict", "media_token_missing", "range_not_permitted", "mvpd_not_allowed",
             "rating_not_allowed", "token_revoked", "session_revoked", "mvpd_revoked", "token_already_used",
-            "replay_store_full", "replay_store_unavailable", "gate_overloaded",
+            "replay_store_full", "replay_store_unavailable", "gate_overloaded", "licence_already_issued",
+            "licence_key_missing",
         ]
     )
     static let ofTokens = Block(

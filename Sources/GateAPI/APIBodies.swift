@@ -20,7 +20,6 @@ struct PlaybackBody: StrictBody {
     let token: String?
     let playbackID: String?
     let player: PlaybackRequest.Player?
-    let proof: PresentedProof?
 
     init(_ object: JSONObject) throws(JSONObjectFault) {
         media = try object.optionalText("media", limit: 1024)
@@ -33,8 +32,7 @@ struct PlaybackBody: StrictBody {
         }
         host = try object.host()
         if playbackID?.isEmpty ?? false { throw JSONObjectFault("playbackID must not be empty") }
-        player = try object.player()
-        proof = try object.proof()
+        player = try object.player(proof: try object.proof())
     }
 }
 
@@ -204,10 +202,11 @@ extension JSONObject {
         return address
     }
 
-    /// Reads the members `client` and `headers`; `nil` if the body has neither.
-    package func player() throws(JSONObjectFault) -> PlaybackRequest.Player? {
+    /// Reads the members `client` and `headers`; `nil` if the body has neither, and there is no proof.
+    package func player(proof: PresentedProof? = nil) throws(JSONObjectFault) -> PlaybackRequest.Player? {
         let (address, headers) = (try clientAddress(), try textMembers("headers"))
-        return address == nil && headers.isEmpty ? nil : PlaybackRequest.Player(address: address, headers: headers)
+        guard address != nil || !headers.isEmpty || proof != nil else { return nil }
+        return PlaybackRequest.Player(address: address, headers: headers, proof: proof)
     }
 
     /// Reads the member `proof`: what the backend's client presented as proof of possession; `nil` if there is none.

@@ -11,6 +11,8 @@ internal import SharedGrants
 enum APIOperation {
     case playback
     case batch
+    /// A request of a player for a licence.
+    case licence
     case verify
     /// The recording of a revocation, and the list of those in force.
     case revoke
@@ -53,6 +55,7 @@ enum APIOperation {
         switch path {
         case "/v1/playback": self = .playback
         case "/v1/playback/batch": self = .batch
+        case "/v1/licence": self = .licence
         case "/v1/verify": self = .verify
         case "/v1/revocations": self = .revoke
         case "/v1/revocations/lift": self = .lift
@@ -93,7 +96,7 @@ enum APIOperation {
     /// The scope that a caller needs; `nil` if every caller is allowed.
     var scope: Scope? {
         switch self {
-        case .playback, .batch, .end, .sign: .playback
+        case .playback, .batch, .licence, .end, .sign: .playback
         case .hostedValidate, .hostedSign: .tvs
         case .verify: .verify
         case .exchange, .renew, .explain, .redirect, .rewrite: .grant
@@ -109,6 +112,7 @@ enum APIOperation {
         switch self {
         case .playback: PlaybackBody.largestBody
         case .batch: BatchBody.largestBody
+        case .licence: LicenceBody.largestBody
         case .verify: VerifyBody.largestBody
         case .revoke, .lift: RevocationBody.largestBody
         case .exchange: GrantExchangeBody.largestBody

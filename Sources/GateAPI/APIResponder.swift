@@ -180,6 +180,7 @@ package final class APIResponder: HTTPService {
         switch operation {
         case .playback: return try playback(call, by: caller)
         case .batch: return try batch(call, by: caller)
+        case .licence: return try licence(call, by: caller)
         case .verify: return .now(try verify(call))
         case .revoke:
             return call.request.head.method == .POST ? try revoke(call, by: caller) : try listRevocations(call)
@@ -231,7 +232,7 @@ package final class APIResponder: HTTPService {
         }
     }
 
-    private static func response(
+    static func response(
         to decision: Decision,
         at now: Timestamp,
         trace: TraceID
@@ -283,7 +284,7 @@ package final class APIResponder: HTTPService {
         in call: RequestContext
     ) -> PlaybackRequest {
         let target: PlaybackRequest.Target = body.media.map { .media($0) } ?? .path(body.path ?? "")
-        var request = PlaybackRequest(
+        return PlaybackRequest(
             target,
             host: body.host,
             token: body.token,
@@ -291,8 +292,6 @@ package final class APIResponder: HTTPService {
             player: body.player,
             client: call.client(caller)
         )
-        request.proof = body.proof
-        return request
     }
 
     /// `POST /v1/verify`: verifies a token and consumes nothing.

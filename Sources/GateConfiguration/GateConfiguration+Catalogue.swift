@@ -41,14 +41,16 @@ extension PlaybackGate.Catalogue.Entry {
         let isShadow = section.bool("shadow", default: false)
         let isProtected = section.bool("protected", default: true)
         let key = readKey(section)
-        let (methods, hosts) = (readMethods(section), readHosts(section))
+        let licence = readLicenceUse(section)
+        let methods = readMethods(section, default: licence == nil ? [.get, .head] : [.post])
+        let hosts = readHosts(section)
         section.rename("use", to: "admits: once, ttl or grant")
         let use = section.choice("admits", default: Use.once)
         let resource: MediaResource? = section.parsed("resource", default: nil) { try MediaResource($0) }
         let grants = readGrants(from: section, use: use, profiles: profiles)
         guard isProtected else {
             _ = section.optionalString("requestor")
-            for name in ["resource", "requestor", "admits", "grant"] where section.has(name) {
+            for name in ["resource", "requestor", "admits", "grant", "licenceUse"] where section.has(name) {
                 section.note(at: name, message: "must be absent if protected is false")
             }
             return key.map { Self(key: $0, protection: .none, isShadow: isShadow, methods: methods, hosts: hosts) }
@@ -61,12 +63,14 @@ extension PlaybackGate.Catalogue.Entry {
             )
             return nil
         }
+        if licence != nil { noteLicence(section, methods: methods, grants: grants) }
         guard let key, let resource else { return nil }
         return Self(
             key: key,
             protection: .resource(resource, requestor: requestor),
             isShadow: isShadow,
             use: use,
+            licence: licence,
             methods: methods,
             hosts: hosts,
             grants: grants
@@ -121,10 +125,40 @@ extension PlaybackGate.Catalogue.Entry {
         return terms
     }
 
-    private static func readMethods(_ section: ConfigurationSection) -> [PlaybackRequest.Method] {
-        guard let names = section.strings("methods") else { return [.get, .head] }
+    /// Reads the rule for licences; `nil` for an entry without licences.
+    private static func readLicenceUse(_ section: ConfigurationSection) -> LicenceUse? {
+        let use = section.choice("licenceUse", default: LicenceUse.session)
+        return section.has("licenceUse") ? use : nil
+    }
+
+    /// Notes what an entry for licences lacks, and what it must not have.
+    private static func noteLicence(
+        _ section: ConfigurationSection,
+        methods: [PlaybackRequest.Method],
+        grants: GrantTerms?
+    ) {
+        if section.has("admits") {
+            section.note(at: "admits", message: "must be absent beside licenceUse: a licence consumes no token")
+        }
+        if section.has("media") {
+            section.note(at: "licenceUse", message: "requires path: players ask a path for licences")
+        }
+        if !methods.contains(.post) {
+            section.note(at: "methods", message: "must have POST: players ask for licences by it")
+        }
+        if !section.has("grant") {
+            section.note(at: "licenceUse", message: "requires the name of a profile: grant: NAME")
+        }
+        section.noteMethods(of: grants?.profiles ?? [], at: "grant")
+    }
+
+    private static func readMethods(
+        _ section: ConfigurationSection,
+        default usual: [PlaybackRequest.Method]
+    ) -> [PlaybackRequest.Method] {
+        guard let names = section.strings("methods") else { return usual }
         if names.isEmpty {
-            section.note(at: "methods", message: "must name at least one method; omit it for GET and HEAD")
+            section.note(at: "methods", message: "must name at least one method; omit it for the usual ones")
         }
         return names.compactMap { name in
             if let method = PlaybackRequest.Method(rawValue: name), method != .other { return method }
@@ -162,6 +196,19 @@ extension PlaybackGate.Catalogue.Entry {
 }
 
 extension ConfigurationSection {
+    /// Notes the profiles whose grants do not permit requests for licences.
+    func noteMethods(of profiles: [GrantProfile], at key: String) {
+        for profile in profiles where profile.isIssued && profile.format == .cat {
+            let methods = profile.rules.methods
+            guard !methods.isEmpty, !methods.contains("POST") else { continue }
+            let all = (methods + ["POST"]).joined(separator: ", ")
+            note(
+                at: key,
+                message: "players ask for licences by POST: give the profile \(profile.name) methods: [\(all)]"
+            )
+        }
+    }
+
     /// Reads the names of grant profiles; `nil` if the section has none.
     func profiles(_ known: [GrantProfile]) -> [GrantProfile]? {
         guard has("grant"), let names = strings("grant") else { return nil }

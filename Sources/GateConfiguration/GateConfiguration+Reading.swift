@@ -77,6 +77,7 @@ extension GateConfiguration {
                 in: root,
                 state: state,
                 countsRenewals: countsRenewals,
+                hasLicences: root.hasElement(of: "streams", with: "licences"),
                 problems: problems
             )
         }
@@ -267,7 +268,7 @@ extension GateConfiguration {
         catalogue.entries.flatMap { entry -> [String] in
             var advice: [String] = []
             let line = "line \(entry.location.line): "
-            if case .path(let pattern) = entry.value.key, pattern.hasNoExtension {
+            if case .path(let pattern) = entry.value.key, pattern.hasNoExtension, entry.value.licence == nil {
                 advice.append(line + "\(pattern.text) is one file; a folder with all its files is \(pattern.text)/")
             }
             if case .resource(_, let requestor) = entry.value.protection, requestor.hasBlanksAround {

@@ -49,6 +49,16 @@ extension GateConfiguration.Stream {
         }
         let named =
             section.profiles(profiles) ?? profiles.filter { $0.name == GateConfiguration.StreamDefaults.profile }
+        let licences = folder.map { folder in
+            (section.strings("licences") ?? []).compactMap { Self.licence($0, in: folder, of: section) }
+        }
+        if licences == nil { _ = section.strings("licences") }
+        let licenceUse = section.choice("licenceUse", default: LicenceUse.session)
+        if section.has("licences") {
+            section.noteMethods(of: named, at: section.has("grant") ? "grant" : "licences")
+        } else if section.has("licenceUse") {
+            section.note(at: "licenceUse", message: "requires licences: the paths of the licence server")
+        }
         let media = section.optionalString("media")
         if media?.isEmpty ?? false { section.note(at: "media", message: "must not be empty") }
         guard let folder, let folderPattern = try? PathPattern(folder), let resource, !named.isEmpty else {
@@ -58,6 +68,7 @@ extension GateConfiguration.Stream {
         func entry(
             _ key: PlaybackGate.Catalogue.Entry.Key,
             use: PlaybackGate.Catalogue.Entry.Use,
+            licence: LicenceUse? = nil,
             terms: PlaybackGate.Catalogue.Entry.GrantTerms
         ) -> Located<PlaybackGate.Catalogue.Entry> {
             let isOfMedia = if case .media = key { true } else { false }
@@ -66,6 +77,8 @@ extension GateConfiguration.Stream {
                 protection: .resource(resource, requestor: requestor),
                 isShadow: isShadow,
                 use: use,
+                licence: licence,
+                methods: licence == nil ? [.get, .head] : [.post],
                 hosts: isOfMedia ? [] : hosts,
                 grants: terms
             )
@@ -75,6 +88,7 @@ extension GateConfiguration.Stream {
         terms.scope = folderPattern.encodedPath
         var entries = starts.map { entry(.path($0), use: .once, terms: terms) }
         entries.append(entry(.path(folderPattern), use: .grant, terms: terms))
+        entries += (licences ?? []).map { entry(.path($0), use: .grant, licence: licenceUse, terms: terms) }
         if let media {
             // A player backend starts it by its id, and gets the URL of the first manifest that is no pattern.
             terms.manifest = starts.first(where: \.isPath)?.encodedPath
@@ -109,6 +123,16 @@ extension GateConfiguration.Stream {
         return folder
     }
 
+    /// Reads a path of a licence server. Grants open the folder of the stream and nothing else, so it is there.
+    private static func licence(_ name: String, in folder: String, of section: ConfigurationSection) -> PathPattern? {
+        guard let pattern = try? PathPattern(folder + name), pattern.isPath, name.utf8.first != UInt8(ascii: "/") else {
+            let reason = "\(name): must be a path in the folder, such as licence"
+            section.note(at: "licences", message: reason + "; for other paths, write a catalogue entry with licenceUse")
+            return nil
+        }
+        return pattern
+    }
+
     private static func pattern(_ name: String, in folder: String, of section: ConfigurationSection) -> PathPattern? {
         guard !name.isEmpty, name.utf8.first != UInt8(ascii: "/"), name.utf8.last != UInt8(ascii: "/") else {
             section.note(at: "manifest", message: "must be the name of a file in the folder, such as master.m3u8")
@@ -136,6 +160,7 @@ extension GateConfiguration {
         in root: ConfigurationSection,
         state: StateFolder,
         countsRenewals: Bool,
+        hasLicences: Bool,
         problems: ProblemList
     ) {
         typealias Defaults = StreamDefaults
@@ -150,6 +175,7 @@ extension GateConfiguration {
         let (bytes, file) = state.secret(Defaults.keyFile, at: location, problems: problems)
         var rules = GrantProfile.Rules()
         rules.countsRenewals = countsRenewals
+        if hasLicences { rules.methods.append("POST") }
         let profile = GrantProfile(Defaults.profile, issuer: Defaults.issuer, keyID: Defaults.key, rules: rules)
         var all =
             grants

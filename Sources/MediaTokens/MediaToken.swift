@@ -9,8 +9,6 @@ public struct MediaToken: Sendable {
     let fields: TokenFields
     /// The SHA-256 of the signed bytes. All encodings of a token share it, so it is the token's key in the replay store.
     public let fingerprint: TokenFingerprint
-    /// The terms of a token of an identity provider; `nil` for a media token.
-    package var terms: ProviderTerms?
 
     /// The programmer to which the token was issued: its audience.
     public var requestorID: String { fields.string(.requestorID) }

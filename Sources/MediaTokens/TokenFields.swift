@@ -12,7 +12,7 @@ internal import Platform
 struct TokenFields: Sendable {
     let timeIssued: Timestamp
     let timeToLiveMilliseconds: Int64
-    /// The concatenated texts in valid UTF-8.
+    /// The concatenated texts in valid UTF-8, and the bytes behind them.
     private let texts: [UInt8]
     /// The end offset of each ``TextField``. Offsets fit in 16 bits: a token has at most 16 KiB.
     private let ends: [5 of UInt16]
@@ -23,6 +23,12 @@ struct TokenFields: Sendable {
         self.texts = texts
         self.ends = ends
     }
+
+    /// True if there are bytes behind the texts.
+    var hasAppendix: Bool { texts.count > Int(ends[4]) }
+
+    /// The bytes behind the texts.
+    var appendix: ArraySlice<UInt8> { texts[Int(ends[4])...] }
 
     /// The text fields, in the order of ``texts``.
     enum TextField: Int {

@@ -50,6 +50,10 @@ public enum DenyCode: Hashable, Sendable {
     case replayStoreUnavailable
     /// The gate has the maximum number of requests in flight.
     case overloaded
+    /// The playback got the licence before, as often as it may.
+    case licenceAlreadyIssued
+    /// Each content key has one licence, and the request does not say which keys it is for.
+    case licenceKeyMissing
     /// The grant was refused, or is missing.
     case grant(GrantCode)
 }
@@ -77,6 +81,8 @@ extension DenyCode: RawRepresentable {
         case .replayStoreFull: "replay_store_full"
         case .replayStoreUnavailable: "replay_store_unavailable"
         case .overloaded: "gate_overloaded"
+        case .licenceAlreadyIssued: "licence_already_issued"
+        case .licenceKeyMissing: "licence_key_missing"
         case .grant(let code): code.rawValue
         }
     }
@@ -96,7 +102,7 @@ extension DenyCode: CaseIterable {
         ]
         + RefusalReason.allCases.map { .token($0) } + AccessTokenRefusal.allCases.map { .accessToken($0) } + [
             .mvpdNotAllowed, .ratingNotAllowed, .tokenRevoked, .sessionRevoked, .mvpdRevoked, .tokenAlreadyUsed,
-            .replayStoreFull, .replayStoreUnavailable, .overloaded,
+            .replayStoreFull, .replayStoreUnavailable, .overloaded, .licenceAlreadyIssued, .licenceKeyMissing,
         ] + GrantCode.allCases.map { .grant($0) }
 }
 
@@ -110,9 +116,12 @@ extension DenyCode {
         case .unknownMedia, .invalidPath, .methodNotPermitted, .rangeNotPermitted, .mvpdNotAllowed, .ratingNotAllowed,
             .mvpdRevoked:
             .none
-        case .token(.noUsableKey), .peerNotTrusted, .edgeRequestInvalid, .hostMissing: .configuration
+        case .token(.noUsableKey), .peerNotTrusted, .edgeRequestInvalid, .hostMissing, .licenceKeyMissing:
+            .configuration
         case .token(.internalFailure), .replayStoreFull, .replayStoreUnavailable, .overloaded: .retry
-        case .tokenMissing, .tokenConflict, .token, .tokenRevoked, .sessionRevoked, .tokenAlreadyUsed: .authorization
+        case .tokenMissing, .tokenConflict, .token, .tokenRevoked, .sessionRevoked, .tokenAlreadyUsed,
+            .licenceAlreadyIssued:
+            .authorization
         case .accessToken(let refusal): refusal.action
         case .grant(let code): code.action
         }
@@ -146,6 +155,8 @@ extension DenyCode {
         case .replayStoreFull: "The replay store has no room for another media token."
         case .replayStoreUnavailable: "The replay store did not answer, so a replay cannot be excluded."
         case .overloaded: "The gate has too many requests in flight."
+        case .licenceAlreadyIssued: "This playback has had its licence."
+        case .licenceKeyMissing: "The request does not say which content keys it is for."
         case .grant(let code): code.message
         }
     }
@@ -176,6 +187,9 @@ extension DenyCode {
         case .replayStoreUnavailable: "Check that the replay store is up, reachable and fast enough for its deadline."
         case .overloaded:
             "Add processes, or raise the limit of concurrent requests."
+        case .licenceAlreadyIssued: "Players renew licences and repeat requests: the rule session permits it."
+        case .licenceKeyMissing:
+            "Send the ids of the keys to POST /v1/licence, or choose another licence rule: edges do not know the keys."
         case .grant(let code): code.operatorHint
         }
     }

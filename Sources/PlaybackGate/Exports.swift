@@ -14,6 +14,8 @@
 @_exported public import struct Encodings.TraceID
 @_exported public import struct Encodings.TraceParent
 @_exported public import struct Keys.KeyID
+@_exported public import struct Licences.ContentKeyID
+@_exported public import enum Licences.LicenceUse
 @_exported public import struct RequestTargets.HostName
 @_exported public import struct RequestTargets.MediaPath
 @_exported public import enum RequestTargets.MediaPathError

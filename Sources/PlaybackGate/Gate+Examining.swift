@@ -13,8 +13,7 @@ extension Gate {
         case decided(Decision)
         case use(ExaminedUse)
         case grant(GrantUse)
-        /// Only a server can decide about the token.
-        case introspection(ProviderStart)
+        case deferred(DeferredUse)
     }
 
     /// The use of a token that has passed all checks but the replay store's.
@@ -26,8 +25,6 @@ extension Gate {
         let isConsumed: Bool
         /// The playback that the token starts or continues.
         let start: PlaybackStart
-        /// The use of the proof of possession; `nil` if the token needs none.
-        var proofUse: GrantObligations.Use?
 
         var slot: SlotDemand { start.slot }
         var subject: Decision.Subject { Decision.Subject(entry: entry, token: use.token, signedURI: signedURI) }
@@ -118,59 +115,39 @@ extension Gate {
                 refusal(code, subject: Decision.Subject(entry: entry, token: use.token, signedURI: signedURI))
             )
         }
-        if isStart, playbacks.hasLimits || entry.hasStreamLimit {
-            return countedUse(use, for: entry, signedURI: signedURI, request: request, isConsumed: isConsumed, at: now)
-        }
-        if let outcome = store.immediateOutcome(of: use, isConsumed: isConsumed, at: now) {
-            let subject = Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)
-            return .decided(
-                decision(
-                    for: outcome,
-                    isConsumed: isConsumed,
-                    subject: subject,
-                    request: request,
-                    playbackID: request.playbackID,
-                    at: now
-                )
-            )
-        }
-        let start = PlaybackStart(playbackID: request.playbackID, slot: .none)
-        return .use(
-            ExaminedUse(use: use, entry: entry, signedURI: signedURI, isConsumed: isConsumed, start: start)
-        )
+        let start =
+            isStart && (playbacks.hasLimits || entry.hasStreamLimit)
+            ? start(of: entry, by: use.token, request: request, isConsumed: isConsumed, at: now)
+            : PlaybackStart(playbackID: request.playbackID, slot: .none)
+        let examined = ExaminedUse(use: use, entry: entry, signedURI: signedURI, isConsumed: isConsumed, start: start)
+        return examine(examined, of: request, at: now)
     }
 
-    /// Finds the slot of a playback that may be limited. Also gets the outcome for its token, if the store has it
-    /// without a wait.
-    private func countedUse(
-        _ use: TokenUse,
-        for entry: Catalogue.Entry,
-        signedURI: Decision.SignedURIOutcome?,
-        request: PlaybackRequest,
-        isConsumed: Bool,
+    /// Looks for the slot and the conditions of a use. Also gets its outcome, if the store has it without a wait.
+    ///
+    /// - Parameter proof: The condition that the proof of possession is new; `nil` if the token needs none.
+    func examine(
+        _ use: consuming ExaminedUse,
+        of request: PlaybackRequest,
+        proof: UseCondition? = nil,
         at now: Timestamp
     ) -> Examination {
-        let start = start(of: entry, by: use.token, request: request, isConsumed: isConsumed, at: now)
-        if let code = start.slot.refusal {
-            return .decided(
-                refusal(code, subject: Decision.Subject(entry: entry, token: use.token, signedURI: signedURI))
-            )
+        if let code = use.start.slot.refusal { return .decided(refusal(code, subject: use.subject)) }
+        if proof != nil || use.entry.licence != nil {
+            return conditional(use, of: request, conditions: proof.map { [$0] } ?? [], at: now)
         }
-        if start.slot.needsNoStore, let outcome = store.immediateOutcome(of: use, isConsumed: isConsumed, at: now) {
-            let subject = Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)
-            return .decided(
-                decision(
-                    for: outcome,
-                    isConsumed: isConsumed,
-                    subject: subject,
-                    request: request,
-                    playbackID: start.playbackID,
-                    at: now
-                )
+        guard use.start.slot.needsNoStore,
+            let outcome = store.immediateOutcome(of: use.use, isConsumed: use.isConsumed, at: now)
+        else { return .use(use) }
+        return .decided(
+            decision(
+                for: outcome,
+                isConsumed: use.isConsumed,
+                subject: use.subject,
+                request: request,
+                playbackID: use.start.playbackID,
+                at: now
             )
-        }
-        return .use(
-            ExaminedUse(use: use, entry: entry, signedURI: signedURI, isConsumed: isConsumed, start: start)
         )
     }
 

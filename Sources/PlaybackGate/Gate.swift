@@ -180,8 +180,7 @@ public final class Gate: Sendable {
         fileprivate enum Work: Sendable {
             case use(ExaminedUse)
             case grant(GrantUse)
-            /// A server must say first what the token means.
-            case introspection(ProviderStart)
+            case deferred(DeferredUse)
         }
 
         fileprivate init(
@@ -192,13 +191,10 @@ public final class Gate: Sendable {
         ) {
             var request = request
             // The token is verified: its text need not be kept until the store answers.
-            if case .introspection = work {} else { request.token = nil }
+            if case .deferred = work {} else { request.token = nil }
             self.request = request
             self.work = work
-            needsUseOnly =
-                if case .use(let examined) = work { examined.slot.needsNoStore && examined.proofUse == nil } else {
-                    false
-                }
+            needsUseOnly = if case .use(let examined) = work { examined.slot.needsNoStore } else { false }
             self.now = now
             self.start = start
         }
@@ -225,7 +221,8 @@ public final class Gate: Sendable {
         package var reason: Reason {
             guard case .grant(let use) = work else { return .token }
             let obligations = use.accepted.obligations
-            return obligations.use == nil && obligations.proofUse == nil ? .stream : .grant
+            let needsNone = obligations.use == nil && obligations.proofUse == nil && use.licence.isEmpty
+            return needsNone ? .stream : .grant
         }
     }
 
@@ -250,8 +247,8 @@ public final class Gate: Sendable {
         case .use(let examined):
             return .pending(PendingUse(request: request, work: .use(examined), now: now, start: start))
         case .grant(let use): return .pending(PendingUse(request: request, work: .grant(use), now: now, start: start))
-        case .introspection(let work):
-            return .pending(PendingUse(request: request, work: .introspection(work), now: now, start: start))
+        case .deferred(let use):
+            return .pending(PendingUse(request: request, work: .deferred(use), now: now, start: start))
         }
     }
 
@@ -265,7 +262,7 @@ public final class Gate: Sendable {
             switch pending.work {
             case .use(let examined): await complete(examined, for: request, at: now)
             case .grant(let use): await complete(use, at: now)
-            case .introspection(let start): await complete(start, of: request, at: now)
+            case .deferred(let use): await complete(use, of: request, at: now)
             }
         return finish(decision, of: pending, requestedAt: requestedAt)
     }
@@ -280,9 +277,6 @@ public final class Gate: Sendable {
     /// Acquires the slot of the playback if there is a limit, then records the use, and then holds the slot until the
     /// grants end. A start that the limit refuses consumes nothing.
     func complete(_ examined: ExaminedUse, for request: PlaybackRequest, at now: Timestamp) async -> Decision {
-        if let proof = examined.proofUse, await !insert(proof, at: now) {
-            return refusal(.accessToken(.proofReplayed), subject: examined.subject)
-        }
         let slot = await acquireSlot(examined.slot.whileStarting(rules.storeDeadline, at: now), at: now)
         if let code = slot.refusal(allowsUnknown: rules.allowsUnknownUse) {
             return refusal(code, subject: examined.subject)

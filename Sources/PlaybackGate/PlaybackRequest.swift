@@ -29,10 +29,8 @@ public struct PlaybackRequest: Hashable, Sendable {
     public var token: Substring?
     /// The identifier of this playback start. A second request with the same identifier gets the answer of the first.
     public var playbackID: String?
-    /// The facts about the player to which grants may be bound; `nil` if none is known.
+    /// The facts about the player to which its token or its grants may be bound; `nil` if none is known.
     public var player: Player?
-    /// The proof that the sender owns what the token is bound to; `nil` for none.
-    public var proof: PresentedProof?
     /// The caller, as far as it is known. It never affects the decision.
     public var client: Client
 
@@ -133,12 +131,16 @@ extension PlaybackRequest.Target {
 }
 
 extension PlaybackRequest {
-    /// The facts about a player to which its grants may be bound: see ``GrantProfile/Binding``.
+    /// The facts about a player to which its token or its grants may be bound: see ``GrantProfile/Binding``.
     ///
     /// A class, so that a request stays small.
     public final class Player: Hashable, Sendable {
         /// The address; `nil` if it is not known.
         public let address: IPAddress?
+        /// The proof that the player owns what its access token is bound to; `nil` for none.
+        public let proof: PresentedProof?
+        /// The content keys that the player asks a licence for; `nil` if they are not known.
+        public let keys: [ContentKeyID]?
         /// The lines of header fields, with their names in lower case.
         private let headers: [Header]
 
@@ -152,8 +154,16 @@ extension PlaybackRequest {
         /// - Parameters:
         ///   - address: The address; `nil` if it is not known.
         ///   - headers: The header fields that a grant may be bound to, in the order of the request.
-        public init(address: IPAddress?, headers: [(name: String, value: String)] = []) {
+        ///   - proof: The proof that the player owns what its access token is bound to; `nil` for none.
+        ///   - keys: The content keys that the player asks a licence for; `nil` if they are not known.
+        public init(
+            address: IPAddress?,
+            headers: [(name: String, value: String)] = [],
+            proof: PresentedProof? = nil,
+            keys: [ContentKeyID]? = nil
+        ) {
             self.address = address
+            (self.proof, self.keys) = (proof, keys)
             self.headers = headers.map { Header(name: $0.name.lowercased(), value: $0.value) }
         }
 
@@ -162,7 +172,8 @@ extension PlaybackRequest {
 
         /// Compares all facts.
         public static func == (one: Player, other: Player) -> Bool {
-            one.address == other.address && one.headers == other.headers
+            one.address == other.address && one.headers == other.headers && one.proof == other.proof
+                && one.keys == other.keys
         }
 
         public func hash(into hasher: inout Hasher) { hasher.combine(address) }

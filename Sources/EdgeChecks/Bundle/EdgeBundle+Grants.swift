@@ -43,6 +43,7 @@ extension Catalogue.Entry {
             protection: try Self.protection(object),
             isShadow: try object.flag("shadow"),
             use: use,
+            licence: try object.choice("licence") { LicenceUse(rawValue: $0) },
             methods: methods,
             hosts: hosts,
             grants: try GrantTerms(object, profiles: profiles)

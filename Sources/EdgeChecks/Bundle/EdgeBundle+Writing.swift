@@ -161,7 +161,8 @@ extension Catalogue.Entry {
             members.add("opaque", value: resource.kind == .opaque)
             members.add("requestor", value: requestor)
         }
-        if use != .once { members.add("admits", value: use.rawValue) }
+        members.add("licence", value: licence?.rawValue)
+        if licence == nil, use != .once { members.add("admits", value: use.rawValue) }
         members.add("methods", value: methods.map(\.rawValue))
         members.add("shadow", value: isShadow)
         members.add("profiles", value: grants?.profiles.map(\.name))

@@ -20,6 +20,7 @@ extension Catalogue {
             let protection: Protection
             let isShadow: Bool
             let use: Use
+            let licence: LicenceUse?
             let origin: Origin
             let methods: [PlaybackRequest.Method]
             let hosts: [String]
@@ -48,6 +49,7 @@ extension Catalogue {
                 protection: Protection,
                 isShadow: Bool,
                 use: Use,
+                licence: LicenceUse?,
                 origin: Origin,
                 methods: [PlaybackRequest.Method],
                 hosts: [String],
@@ -58,6 +60,7 @@ extension Catalogue {
                 self.protection = protection
                 self.isShadow = isShadow
                 self.use = use
+                self.licence = licence
                 self.origin = origin
                 self.methods = methods.filter { $0 != .other }
                 self.hosts = hosts
@@ -102,6 +105,8 @@ extension Catalogue {
         public var isShadow: Bool { facts.isShadow }
         /// The rule for consuming tokens.
         public var use: Use { facts.use }
+        /// The number of licences of a playback, for a path of a licence server; `nil` for other entries.
+        public var licence: LicenceUse? { facts.licence }
         /// The source of the entry.
         public var origin: Origin { facts.origin }
         /// The request methods that the entry permits.
@@ -117,7 +122,8 @@ extension Catalogue {
         ///   - key: The media id or the paths that the entry covers.
         ///   - protection: The token that the entry requires.
         ///   - isShadow: True if refusals are counted and logged, and the request is allowed.
-        ///   - use: The rule for consuming tokens.
+        ///   - use: The rule for consuming tokens. Ignored for licences: they consume none.
+        ///   - licence: The number of licences of a playback, for a path of a licence server; `nil` for other entries.
         ///   - origin: The source of the entry.
         ///   - methods: The request methods that the entry permits. ``PlaybackRequest/Method/other`` is ignored.
         ///   - hosts: The hosts whose paths the entry covers; empty for every host. Media ids have no host.
@@ -127,6 +133,7 @@ extension Catalogue {
             protection: Protection,
             isShadow: Bool = false,
             use: Use = .once,
+            licence: LicenceUse? = nil,
             origin: Origin = .list,
             methods: [PlaybackRequest.Method] = [.get, .head],
             hosts: [HostName] = [],
@@ -137,7 +144,8 @@ extension Catalogue {
                 key: key,
                 protection: protection,
                 isShadow: isShadow,
-                use: use,
+                use: licence == nil ? use : .withinTTL,
+                licence: licence,
                 origin: origin,
                 methods: methods,
                 hosts: names,
@@ -155,6 +163,7 @@ extension Catalogue {
                 protection: own.protection,
                 isShadow: own.isShadow,
                 use: own.use,
+                licence: own.licence,
                 origin: own.origin,
                 methods: own.methods,
                 hosts: own.hosts,
@@ -193,7 +202,8 @@ extension Catalogue {
         public static func == (left: Entry, right: Entry) -> Bool {
             left.facts === right.facts
                 || left.key == right.key && left.protection == right.protection && left.isShadow == right.isShadow
-                    && left.use == right.use && left.origin == right.origin && left.methods == right.methods
+                    && left.use == right.use && left.licence == right.licence && left.origin == right.origin
+                    && left.methods == right.methods
                     && left.hosts == right.hosts && left.grants == right.grants
         }
 

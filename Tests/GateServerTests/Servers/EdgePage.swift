@@ -61,11 +61,11 @@ struct EdgePage {
         }
     }
 
-    /// Returns a text of the page with the replacements of the options.
+    /// Returns a text of the page with the replacements of the options, which name the origin as the page does.
     func replaced(_ text: String) throws -> String {
         try options.replacing.reduce(text) { text, row in
             try #require(text.contains(row.key), "the page of \(edge) prints something else")
-            return text.replacing(row.key, with: row.value)
+            return text.replacing(row.key, with: row.value.replacing("127.0.0.1:8089", with: "127.0.0.1:\(origin)"))
         }
     }
 

@@ -31,19 +31,23 @@ import struct HTTPServer.HTTPFields
     @Test(arguments: EdgeProxy.deciding)
     func `gets its preflights answered without a token`(edge: EdgeProxy) async throws {
         try await edge.withGate { (gate, proxy) throws in
-            let preflight = [
-                "Origin": "https://player.example", "Access-Control-Request-Method": "GET",
-                "Access-Control-Request-Headers": "cta-common-access-token",
-            ]
-            for path in ["/live/tnt/a.m3u8", "/live/seg/1", "/live/none"] {
+            for (path, method, header) in [
+                ("/live/tnt/a.m3u8", "GET", "cta-common-access-token"), ("/live/seg/1", "GET", "range"),
+                ("/live/none", "GET", "x-media-token"), ("/live/tnt/licence", "POST", "content-type,soapaction"),
+            ] {
+                let preflight = [
+                    "Origin": "https://player.example", "Access-Control-Request-Method": method,
+                    "Access-Control-Request-Headers": header,
+                ]
                 let answer = try proxy.connect().request("OPTIONS", path: path, headers: preflight)
                 #expect(answer.status == 204, "\(answer)")
                 Self.expect(Self.cors, of: answer, comment: path)
-                let preflight = [
-                    "Access-Control-Allow-Methods": "GET, HEAD", "Access-Control-Max-Age": "7200",
-                    "Access-Control-Allow-Headers": "Range, X-Media-Token, CTA-Common-Access-Token",
+                let allowed = [
+                    "Access-Control-Allow-Methods": "GET, HEAD, POST", "Access-Control-Max-Age": "7200",
+                    "Access-Control-Allow-Headers":
+                        "Range, Content-Type, SOAPAction, X-Media-Token, CTA-Common-Access-Token",
                 ]
-                Self.expect(preflight, of: answer, comment: path)
+                Self.expect(allowed, of: answer, comment: path)
             }
             #expect(proxy.origin.requests == 0)
             for status in [200, 401, 403] {

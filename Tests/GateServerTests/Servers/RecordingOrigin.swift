@@ -9,7 +9,7 @@ import Synchronization
 /// An origin server that responds with the request that it received: the request line, then one line for each header field,
 /// and the body after an empty line if there is one.
 /// Caches may store its responses. Responses for paths that contain `hostile` also have what an edge must not pass on; those that end in
-/// `/moved` lead to a folder on the host of the request, and `/within` to another file within nginx.
+/// `/live.mpd` may not be stored, and those that end in `/moved` lead to a folder on the host of the request, and `/within` to another file within nginx.
 package final class RecordingOrigin: Sendable {
     private let channel: any Channel
     private let counter = Counter()
@@ -51,9 +51,15 @@ package final class RecordingOrigin: Sendable {
         stream.value.withLock { $0 = (find, onRequest) }
     }
 
+    /// Answers requests by POST with what `answer` returns for their paths and bodies from now on; others are not found.
+    package func servePosts(_ answer: @escaping @Sendable (_ path: String, _ body: String) -> [UInt8]?) {
+        stream.posts.withLock { $0 = answer }
+    }
+
     private final class Counter: Sendable { let value = Mutex(0) }
 
     private final class Stream: Sendable {
+        let posts = Mutex<(@Sendable (String, String) -> [UInt8]?)?>(nil)
         let value = Mutex<(find: @Sendable (String) -> [UInt8]?, onRequest: @Sendable (String) -> Void)?>(nil)
     }
 
@@ -83,6 +89,9 @@ package final class RecordingOrigin: Sendable {
 
         private func respond(to head: HTTPRequestHead, in context: ChannelHandlerContext) {
             counter.value.withLock { $0 += 1 }
+            if head.method == .POST, let answer = stream.posts.withLock({ $0 }) {
+                return write(answer(head.uri, body), of: head.uri, in: context)
+            }
             if let (find, onRequest) = stream.value.withLock({ $0 }) {
                 onRequest(head.uri)
                 return write(find(head.uri), of: head.uri, in: context)
@@ -119,7 +128,8 @@ package final class RecordingOrigin: Sendable {
                 ".html": "text/html", ".js": "text/javascript",
             ]
             let headers: HTTPHeaders = [
-                "Content-Length": "\(file?.count ?? 0)", "Cache-Control": "max-age=60",
+                "Content-Length": "\(file?.count ?? 0)",
+                "Cache-Control": path.hasSuffix("/live.mpd") ? "no-cache" : "max-age=60",
                 "Content-Type": types.first { path.hasSuffix($0.key) }?.value ?? "video/mp4",
             ]
             let status: HTTPResponseStatus = file == nil ? .notFound : .ok
