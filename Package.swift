@@ -97,7 +97,7 @@ let package = Package(
             ["Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "RequestTargets", "EdgeTokens"]
         ),
         .room("VendorTokens", ["Platform", "Encodings", "Cryptography", "RequestTargets", "EdgeTokens"]),
-        .room("Licences", ["Encodings"]),
+        .room("Licences", ["Platform", "Encodings", "Cryptography", "XML", "Keys"]),
 
         // Floor 2: the vocabulary of entitlement services, the decision, and manifests that carry it.
         .room("Entitlements", ["Platform", "Encodings", "XML", "MediaResources", "MediaTokens"]),
@@ -194,7 +194,8 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens",
-                "RequestTargets", "CommonAccessTokens", "URISigning", "AccessTokens", "VendorTokens", "ReplayStores",
+                "RequestTargets", "CommonAccessTokens", "URISigning", "AccessTokens", "VendorTokens", "Licences",
+                "ReplayStores",
                 "SharedGrants",
                 "PlaybackGate",
                 "Manifests", "EdgeChecks", "HTTPServer", "RedisStore", "KeySources", .nio("NIOCore"),
@@ -215,7 +216,8 @@ let package = Package(
             "EdgeListener",
             [
                 "Platform", "Encodings", "Cryptography", "MediaResources", "Keys", "MediaTokens", "RequestTargets",
-                "EdgeTokens", "ReplayStores", "SharedGrants", "PlaybackGate", "Manifests", "EdgeChecks", "HTTPServer",
+                "EdgeTokens", "ReplayStores", "SharedGrants", "Licences", "PlaybackGate", "Manifests", "EdgeChecks",
+                "HTTPServer",
                 "SPOPServer",
                 "KeySources", "GateGRPC", "GateConfiguration", "Telemetry", .metrics("Metrics"), .nio("NIOCore"),
                 .nio("NIOHTTP1"),
@@ -227,7 +229,8 @@ let package = Package(
                 "Platform", "Encodings", "Cryptography", "XML", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "ReplayStores",
                 "SharedGrants",
-                "PlaybackGate", "Manifests", "EdgeChecks", "HTTPServer", "KeySources", "GateConfiguration", "Telemetry",
+                "Licences", "PlaybackGate", "Manifests", "EdgeChecks", "HTTPServer", "KeySources", "GateConfiguration",
+                "Telemetry",
                 "EdgeListener", .service("AsyncHTTPClient", "async-http-client"), .nio("NIOCore"), .nio("NIOHTTP1"),
                 .nioSSL, .system, .metrics("Metrics"),
             ],
@@ -258,7 +261,7 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "AccessTokens",
-                "VendorTokens", "ReplayStores", "SharedGrants", "PlaybackGate", "EdgeChecks", "HTTPServer",
+                "VendorTokens", "ReplayStores", "SharedGrants", "Licences", "PlaybackGate", "EdgeChecks", "HTTPServer",
                 "SPOPServer", "SQLiteStore", "RedisStore",
                 "KeySources", "TokenIntrospection", "GateGRPC", "GateConfiguration", "Telemetry", "EdgeListener",
                 "GateAPI",
@@ -285,7 +288,7 @@ let package = Package(
             [
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "AccessTokens",
-                "VendorTokens", "PlaybackGate", "Manifests", "EdgeChecks", "KeySources", "Telemetry",
+                "VendorTokens", "Licences", "PlaybackGate", "Manifests", "EdgeChecks", "KeySources", "Telemetry",
                 "GateConfiguration", "GateAPI",
                 "GateAdmin",
                 "GateServer", "CommandLineSupport", .arguments,
@@ -343,6 +346,11 @@ let package = Package(
         .fastTests(
             "URISigning",
             ["Platform", "Encodings", "Keys", "RequestTargets", "EdgeTokens", "URISigning", "GateTestSupport"],
+            exclude: ["Oracles"]
+        ),
+        .fastTests(
+            "Licences",
+            ["Platform", "Encodings", "Cryptography", "Keys", "Licences", "GateTestSupport"],
             exclude: ["Oracles"]
         ),
         .fastTests(
@@ -406,7 +414,8 @@ let package = Package(
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "AccessTokens",
                 "ReplayStores", "SharedGrants",
-                "PlaybackGate", "Manifests", "EdgeChecks", "HTTPServer", "SPOPServer", "KeySources", "GateGRPC",
+                "Licences", "PlaybackGate", "Manifests", "EdgeChecks", "HTTPServer", "SPOPServer", "KeySources",
+                "GateGRPC",
                 "GateConfiguration", "Telemetry", "EdgeListener", "GateAPI", "ManifestListener", "GateAdmin",
                 "GateServer", "GateTestSupport", .nio("NIOCore"), .nio("NIOEmbedded"), .nio("NIOHTTP1"),
                 .nio("NIOPosix"), .nioExtras, .system,

@@ -41,6 +41,28 @@ package struct AuthenticatedCipher: Sendable {
     }
 }
 
+/// A key of AES-256 in CBC mode with the padding of PKCS #7. It authenticates nothing: only for a vendor's format.
+package struct BlockCipher: Sendable {
+    private let key: [UInt8]
+
+    /// The size of a block, and of an initial vector, in bytes.
+    package static let blockSize = 16
+
+    /// Creates a cipher; `nil` if the key has not 32 bytes.
+    package init?(_ key: [UInt8]) {
+        guard key.count == 32 else { return nil }
+        self.key = key
+    }
+
+    /// Encrypts a text of fewer than ``AuthenticatedCipher/maximumSize`` bytes; `nil` for a larger one, or if OpenSSL fails.
+    package func encrypt(_ text: [UInt8], initialVector: [UInt8]) -> [UInt8]? {
+        guard initialVector.count == Self.blockSize else { return nil }
+        let rest = Self.blockSize - text.count % Self.blockSize
+        let padded = text + [UInt8](repeating: UInt8(rest), count: rest)
+        return CipherContext(cbc: key, initialVector)?.update(padded)
+    }
+}
+
 /// A key that wraps other keys with AES (RFC 3394), and its initial value.
 package struct KeyWrap: Sendable {
     private let key: [UInt8]
@@ -77,6 +99,12 @@ private final class CipherContext {
             nonce: nonce,
             isEncrypting: isEncrypting
         )
+    }
+
+    convenience init?(cbc key: [UInt8], _ initialVector: [UInt8]) {
+        self.init(name: "AES-256-CBC", key: key, nonce: initialVector, isEncrypting: true)
+        // The caller pads, so that all output comes at once.
+        unsafe EVP_CIPHER_CTX_set_padding(context, 0)
     }
 
     convenience init?(wrap key: [UInt8], isEncrypting: Bool) {

@@ -20,6 +20,8 @@ package final class CurrentGate: Sendable {
         package let edge: EdgeRules?
         /// The public keys of the gate; `nil` for a gate without grants.
         package let publishedKeys: PublishedKeys?
+        /// The entries whose playbacks get tokens for licence servers.
+        package let licensed: LicensedEntries
         /// The answers to checks that may be repeated; `nil` if neither grants nor tokens are cached.
         package let answers: EdgeAnswerCache?
         /// The state of the files before the gate was made from them.
@@ -36,18 +38,21 @@ package final class CurrentGate: Sendable {
         ///   - gate: The gate.
         ///   - configuration: The configuration that it was made from.
         ///   - publishedKeys: Its public keys; ignored for a gate without grants.
+        ///   - licensed: The entries whose playbacks get tokens for licence servers.
         ///   - files: The state of the files before the gate was made from them.
         ///   - loaded: The time of the load.
         package init(
             gate: Gate,
             configuration: GateConfiguration,
             publishedKeys: PublishedKeys?,
+            licensed: LicensedEntries,
             files: FileStamps,
             loaded: Timestamp
         ) {
             self.gate = gate
             self.configuration = configuration
             self.publishedKeys = gate.grants == nil ? nil : publishedKeys
+            self.licensed = licensed
             edge = configuration.edge.map(EdgeRules.init)
             let capacity =
                 configuration.grants == nil ? configuration.cacheCapacity.tokens : configuration.cacheCapacity.grants
@@ -65,6 +70,7 @@ package final class CurrentGate: Sendable {
                 gate: gate,
                 configuration: configuration,
                 publishedKeys: publishedKeys,
+                licensed: licensed,
                 files: files,
                 loaded: loaded
             )

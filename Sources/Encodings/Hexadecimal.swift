@@ -72,6 +72,20 @@ extension Collection<UInt8> {
 }
 
 extension [UInt8] {
+    /// Reads pairs of hexadecimal digits of either case; `nil` for other bytes, or an odd number of them.
+    package init?(hexadecimalDigits digits: some Collection<UInt8>) {
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        self = []
+        var high: UInt8?
+        for byte in digits {
+            guard let digit = byte.hexadecimalDigit else { return nil }
+            if let first = high { append(first << 4 | digit) }
+            high = high == nil ? digit : nil
+        }
+    }
+}
+
+extension [UInt8] {
     /// Appends bytes in lower-case hexadecimal, two digits for each.
     @inlinable
     package mutating func append(hexadecimal bytes: some Collection<UInt8>) {

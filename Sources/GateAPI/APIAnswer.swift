@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import EdgeListener
+package import EdgeListener
 package import Encodings
 package import HTTPServer
+internal import Licences
 internal import MediaResources
 internal import MediaTokens
 package import NIOCore
@@ -205,7 +206,12 @@ extension Character {
 
 extension Decision {
     /// Returns the members of the JSON response to a playback that may start.
-    package static func members(_ allowance: Allowance, at now: Timestamp, trace: TraceID) -> [JSON.Member] {
+    package static func members(
+        _ allowance: Allowance,
+        licensed: LicensedEntries,
+        at now: Timestamp,
+        trace: TraceID
+    ) -> [JSON.Member] {
         let subject = allowance.subject
         var members: [JSON.Member] = [
             ("allowed", .bool(true)), ("code", .string(allowance.reason.name)),
@@ -217,7 +223,24 @@ extension Decision {
         let grants = allowance.access?.issued.map { $0.json(at: now) } ?? []
         if grants.count == 1 { members.append(("grant", grants[0])) }
         if grants.count > 1 { members.append(("grants", .array(grants))) }
+        let tokens = licensed.tokens(for: allowance, at: now)
+        if !tokens.isEmpty { members.append(("licenceTokens", .array(tokens.map(\.json)))) }
         members.append(("trace", .string("\(trace)")))
         return members
+    }
+}
+
+extension LicenceToken {
+    /// The token with its carrier.
+    fileprivate var json: JSON {
+        let carrier: JSON.Member =
+            switch self.carrier {
+            case .header(let name): ("header", .string(name))
+            case .query(let name): ("query", .string(name))
+            }
+        return .object([
+            ("name", .string(name)), ("form", .string(form.rawValue)), ("token", .string(text)), carrier,
+            ("expires", .number(expires.millisecondsSince1970)),
+        ])
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+internal import EdgeListener
 internal import EdgeTokens
 internal import Encodings
 internal import HTTPServer
@@ -65,7 +66,7 @@ extension APIResponder {
     /// `POST /v1/licence`: decides if a playback gets a licence, and counts it.
     func licence(_ call: RequestContext, by caller: String?) throws(APIRefusal) -> Outcome {
         let body = try read(LicenceBody.self, from: call)
-        let (gate, time, trace) = (call.gate, call.time, call.trace)
+        let (gate, licensed, time, trace) = (call.gate, call.snapshot.licensed, call.time, call.trace)
         var request = PlaybackRequest(
             path: body.uri.path,
             method: .post,
@@ -83,11 +84,11 @@ extension APIResponder {
         switch gate.begin(request, finding: finding, grants: body.presentedGrants, at: time) {
         case .decided(let decision):
             inFlight.release(1)
-            return .now(try Self.response(to: decision, at: time, trace: trace))
+            return .now(try Self.response(to: decision, licensed: licensed, at: time, trace: trace))
         case .pending(let use):
             return .use(use) { [self] decision throws(APIRefusal) in
                 inFlight.release(1)
-                return try Self.response(to: decision, at: time, trace: trace)
+                return try Self.response(to: decision, licensed: licensed, at: time, trace: trace)
             }
         }
     }

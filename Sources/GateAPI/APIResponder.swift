@@ -218,28 +218,29 @@ package final class APIResponder: HTTPService {
     /// `POST /v1/playback`: decides, and consumes the token.
     private func playback(_ call: RequestContext, by caller: String?) throws(APIRefusal) -> Outcome {
         let request = playbackRequest(from: try read(PlaybackBody.self, from: call), by: caller, in: call)
-        let (time, trace) = (call.time, call.trace)
+        let (licensed, time, trace) = (call.snapshot.licensed, call.time, call.trace)
         try reserveRoom(for: 1)
         switch call.gate.begin(request, at: time) {
         case .decided(let decision):
             inFlight.release(1)
-            return .now(try Self.response(to: decision, at: call.time, trace: trace))
+            return .now(try Self.response(to: decision, licensed: licensed, at: time, trace: trace))
         case .pending(let use):
             return .use(use) { [self] decision throws(APIRefusal) in
                 inFlight.release(1)
-                return try Self.response(to: decision, at: time, trace: trace)
+                return try Self.response(to: decision, licensed: licensed, at: time, trace: trace)
             }
         }
     }
 
     static func response(
         to decision: Decision,
+        licensed: LicensedEntries,
         at now: Timestamp,
         trace: TraceID
     ) throws(APIRefusal) -> APIAnswer {
         switch decision {
         case .allow(let allowance):
-            return .json(.object(Decision.members(allowance, at: now, trace: trace)), trace: trace)
+            return .json(.object(Decision.members(allowance, licensed: licensed, at: now, trace: trace)), trace: trace)
         case .refuse(let refusal): throw APIRefusal(refusal.code)
         }
     }
@@ -249,14 +250,15 @@ package final class APIResponder: HTTPService {
         let requests = try read(BatchBody.self, from: call).playbacks.map {
             playbackRequest(from: $0, by: caller, in: call)
         }
-        let (gate, time, trace) = (call.gate, call.time, call.trace)
+        let (gate, licensed, time, trace) = (call.gate, call.snapshot.licensed, call.time, call.trace)
         try reserveRoom(for: requests.count)
         return .later { [self] () async throws(APIRefusal) in
             let decisions = await Self.decide(requests, by: gate, at: time)
             inFlight.release(requests.count)
             let results = decisions.map { decision -> JSON in
                 switch decision {
-                case .allow(let allowance): return .object(Decision.members(allowance, at: time, trace: trace))
+                case .allow(let allowance):
+                    return .object(Decision.members(allowance, licensed: licensed, at: time, trace: trace))
                 case .refuse(let refusal):
                     let members = APIRefusal(refusal.code).members(helpURL: helpURL, trace: trace)
                     return .object([("allowed", .bool(false))] + members)

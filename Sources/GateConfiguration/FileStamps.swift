@@ -36,6 +36,7 @@ package struct FileStamps: Equatable, Sendable {
         // Keys were read with the configuration, and have stamps from before that.
         for file in configuration.grants?.keys.compactMap(\.file) ?? [] { stamps[file.path] = stamp(file) }
         for file in configuration.starts.compactMap(\.introspection?.secret.file) { stamps[file.path] = stamp(file) }
+        for file in configuration.licenceTokens.flatMap(\.keyFiles) { stamps[file.path] = stamp(file) }
         self.init(stamps, own: own)
     }
 }

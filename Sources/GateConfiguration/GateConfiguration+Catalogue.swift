@@ -8,15 +8,28 @@ package import PlaybackGate
 internal import RequestTargets
 
 extension GateConfiguration.Catalogue {
-    package init(_ section: ConfigurationSection, requestor: String?, profiles: [GrantProfile]) {
+    package init(
+        _ section: ConfigurationSection,
+        requestor: String?,
+        profiles: [GrantProfile],
+        licensed: [String]
+    ) {
+        var contents: [PlaybackGate.Catalogue.Entry: GateConfiguration.LicensedContent] = [:]
         var tokens: [PlaybackGate.Catalogue.Entry: [TokenSource]] = [:]
         entries = section.list("entries") { entry in
             let value = PlaybackGate.Catalogue.Entry.read(from: entry, requestor: requestor, profiles: profiles)
             let own = entry.has("tokens") ? entry.list("tokens", read: TokenSource.read).compactMap { $0 } : nil
             if let own, let value { tokens[value] = own }
+            let content = GateConfiguration.LicensedContent.read(entry, known: licensed)
+            if let content, let value {
+                contents[value] = content
+                if !value.hasGrants {
+                    entry.note(at: "licenceTokens", message: "requires the name of a profile: grant: NAME")
+                }
+            }
             return Located(value: value, location: entry.location)
         }.compactMap { located in located.value.map { Located(value: $0, location: located.location) } }
-        self.tokens = tokens
+        (self.tokens, self.contents) = (tokens, contents)
         feeds = section.list("feeds") { Feed($0, requestor: requestor, profiles: profiles) }
     }
 }

@@ -83,8 +83,17 @@ extension GateConfiguration {
         }
         self.grants = grants
         let profiles = grants?.profiles.map(\.value) ?? []
-        var catalogue = root.section("catalogue") { Catalogue($0, requestor: requestor, profiles: profiles) }
-        let streams = root.list("streams") { Stream($0, requestor: requestor, profiles: profiles) }
+        licenceTokens = root.named("licenceTokens", read: LicenceTokens.init)
+        let licensed = licenceTokens.map(\.rules.name)
+        var catalogue = root.section("catalogue") {
+            Catalogue($0, requestor: requestor, profiles: profiles, licensed: licensed)
+        }
+        let streams = root.list("streams") {
+            Stream($0, requestor: requestor, profiles: profiles, licensed: licensed)
+        }
+        for stream in streams {
+            for entry in stream.entries { catalogue.contents[entry.value] = stream.content }
+        }
         catalogue.entries = streams.flatMap(\.entries) + catalogue.entries
         self.catalogue = catalogue
         // The cache is on by default only if an entry lets a token be presented repeatedly.
@@ -197,6 +206,7 @@ extension GateConfiguration {
     var namedFiles: [Located<String>] {
         trust.keys.map(\.file) + trust.anchors + catalogue.feeds.map(\.file)
             + listenersWithTLS.flatMap { $0.tls?.files ?? [] } + (grants?.files ?? []) + starts.flatMap(\.files)
+            + licenceTokens.compactMap(\.claims) + catalogue.contents.values.compactMap(\.cpix)
     }
 
     /// Notes named files that cannot be read, so that they are in one list with the errors of the configuration itself.

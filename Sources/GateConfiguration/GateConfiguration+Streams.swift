@@ -16,6 +16,8 @@ extension GateConfiguration {
     struct Stream {
         /// The entries in the catalogue: the starts, and the rest of the folder.
         let entries: [Located<PlaybackGate.Catalogue.Entry>]
+        /// What its playbacks need licences for; `nil` if they get no tokens for them.
+        let content: LicensedContent?
     }
 
     /// The name of the profile of streams that name none, of its key, and of its issuer.
@@ -32,7 +34,7 @@ extension GateConfiguration {
 }
 
 extension GateConfiguration.Stream {
-    init(_ section: ConfigurationSection, requestor: String?, profiles: [GrantProfile]) {
+    init(_ section: ConfigurationSection, requestor: String?, profiles: [GrantProfile], licensed: [String]) {
         let location = section.location
         let isShadow = section.bool("shadow", default: false)
         let requestor = section.requestor(default: requestor) ?? ""
@@ -59,6 +61,7 @@ extension GateConfiguration.Stream {
         } else if section.has("licenceUse") {
             section.note(at: "licenceUse", message: "requires licences: the paths of the licence server")
         }
+        content = GateConfiguration.LicensedContent.read(section, known: licensed)
         let media = section.optionalString("media")
         if media?.isEmpty ?? false { section.note(at: "media", message: "must not be empty") }
         guard let folder, let folderPattern = try? PathPattern(folder), let resource, !named.isEmpty else {

@@ -20,6 +20,8 @@ package struct GateConfiguration: Sendable {
     package var trust: Trust
     /// The identity providers whose tokens start playbacks.
     package var starts: [Start]
+    /// The tokens for licence servers.
+    package var licenceTokens: [LicenceTokens]
     package var verification: Verification
     /// The number of authenticated tokens, and of grants, that are cached; 0 for none. Tokens are cached only if an entry lets
     /// them be presented again.
@@ -91,6 +93,8 @@ package struct GateConfiguration: Sendable {
         /// The token sources of entries that have a list of their own.
         package var tokens: [PlaybackGate.Catalogue.Entry: [TokenSource]]
         package var feeds: [Feed]
+        /// The content of entries whose playbacks get tokens for licence servers.
+        package var contents: [PlaybackGate.Catalogue.Entry: LicensedContent] = [:]
 
         package struct Feed: Hashable, Sendable {
             package var file: Located<String>

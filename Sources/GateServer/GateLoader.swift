@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 package import ConfigurationReading
+package import EdgeListener
 package import GateConfiguration
 package import KeySources
 internal import MediaResources
@@ -19,6 +20,8 @@ package struct GateLoader: Sendable {
     package let grants: GrantParts?
     /// The identity providers whose tokens start playbacks; `nil` for none.
     package let starts: StartParts?
+    /// The entries whose playbacks get tokens for licence servers.
+    package let licensed: LicensedEntries
     /// The state of the files before they were read.
     package let files: FileStamps
     /// Warnings for the operator that do not prevent operation.
@@ -39,6 +42,7 @@ package struct GateLoader: Sendable {
             Self.grants(from: configuration, settings: $0, at: now, problems: problems, warnings: &warnings)
         }
         starts = Self.starts(from: configuration, problems: problems, warnings: &warnings)
+        licensed = Self.licensed(by: configuration, problems: problems)
         if let formats = grants?.formats {
             Self.checkSigning(
                 of: configuration.catalogue,

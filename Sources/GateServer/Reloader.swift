@@ -184,6 +184,7 @@ final class Reloader: Service {
                 gate: gate,
                 configuration: configuration,
                 publishedKeys: builder.grants?.published,
+                licensed: builder.licensed,
                 files: builder.files,
                 loaded: now
             )

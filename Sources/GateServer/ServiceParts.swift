@@ -111,6 +111,7 @@ struct ServiceParts {
             ),
             configuration: configuration,
             publishedKeys: builder.grants?.published,
+            licensed: builder.licensed,
             files: builder.files,
             loaded: environment.clock()
         )

@@ -10,6 +10,8 @@ public enum TokenFormat: String, Sendable, CaseIterable {
     case uriSigning = "uri-signing"
     /// JSON Web Tokens of an identity provider (RFC 7519).
     case accessToken = "access-token"
+    /// Tokens for licence servers.
+    case licence
 }
 
 /// The binding of keys by configuration: no token can change any of it.

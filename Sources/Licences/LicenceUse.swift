@@ -21,6 +21,8 @@ public struct ContentKeyID: Hashable, Sendable {
     /// The 16 bytes.
     public let bytes: [UInt8]
 
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
     /// Reads an id.
     ///
     /// - Parameter text: 32 hexadecimal digits, with the hyphens of a UUID or without any.
@@ -33,14 +35,7 @@ public struct ContentKeyID: Hashable, Sendable {
                 digits.remove(at: index)
             }
         }
-        guard digits.count == 32 else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: 32, by: 2) {
-            guard let high = digits[index].hexadecimalDigit, let low = digits[index + 1].hexadecimalDigit else {
-                return nil
-            }
-            bytes.append(high << 4 | low)
-        }
+        guard digits.count == 32, let bytes = [UInt8](hexadecimalDigits: digits) else { return nil }
         self.bytes = bytes
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import Encodings
+import Foundation
 import GateTestSupport
 import Platform
 import Testing
@@ -15,6 +17,31 @@ import Testing
     /// Explains a token one second after the issue of E1.
     private func explain(_ token: String, options: [String]) throws -> CommandRun {
         try CommandRun(["grant", "explain", "--at", String(GrantSample.issued + 1)] + options, input: token)
+    }
+
+    /// The token that docs/how-to/licence-tokens.md explains, with its output.
+    @Test func `reads a token for a licence server`() throws {
+        let crt = #"{\"assetId\":\"film-1\",\"profile\":{\"type\":\"purchase\"},\"storeLicense\":false}"#
+        let claims =
+            #"{"jti":"5f2c1c52-6a0e-4d2f-9d3e-0a1b2c3d4e5f","iat":1795856400,"exp":1795856460,"#
+            + #""optData":"{\"merchant\":\"acme\"}","crt":"\#(crt)"}"#
+        let parts = [#"{"alg":"HS256","kid":"6f1c1e0a","typ":"JWT"}"#, claims, "no signature is looked at"]
+        let token = parts.map { Base64.encodeURLSafe([UInt8]($0.utf8)) }.joined(separator: ".")
+        let page = try String(contentsOfFile: "\(repository)/docs/how-to/licence-tokens.md", encoding: .utf8)
+        let block = try #require(page.components(separatedBy: "```console\n").last).components(separatedBy: "```")[0]
+        let wanted = block.components(separatedBy: "\n").dropFirst().joined(separator: "\n")
+        let run = try CommandRun(["grant", "explain", "--at", "2026-11-28T09:00:30Z"], input: token)
+        #expect(run.output == wanted && run.status == 0, "\(run.output)\(run.error)")
+        let late = try CommandRun(["grant", "explain", "--at", "2026-11-28T09:01:00Z", "--json"], input: token)
+        #expect(
+            late.status == 1 && late.output.contains(#""form":"castlabs""#) && late.output.contains(#""expired":true"#)
+        )
+        // Anything else is explained as a grant.
+        let other = try CommandRun(
+            ["grant", "explain", "--at", "2026-11-28T09:00:30Z", "--json"],
+            input: "e30.e30.e30"
+        )
+        #expect(other.output.contains("grant_malformed") || other.output.contains("grant_"), "\(other.output)")
     }
 
     /// The outcomes of E1's claims, with each set of facts.

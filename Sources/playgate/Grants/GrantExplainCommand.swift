@@ -7,6 +7,7 @@ import CommonAccessTokens
 import EdgeTokens
 import Encodings
 import Keys
+import Licences
 import Platform
 import URISigning
 
@@ -18,6 +19,8 @@ extension GrantCommand {
             discussion: """
                 Evaluates each restriction by itself, for the request that the options describe. A restriction whose facts \
                 are not given is not evaluated. Without --keys nobody has verified the grant, and the output says so.
+
+                A token for a licence server is explained too: its claims are listed, and nobody but that server can verify it.
 
                 Exits with 1 if a claim fails, the grant is refused for the request of --url, or it cannot be read.
                 """
@@ -73,8 +76,13 @@ extension GrantCommand {
         }
 
         func run() throws {
-            let now = at?.time ?? .now()
-            let explained = try explanation(of: token.read(), at: now)
+            let (now, text) = (at?.time ?? .now(), try token.read())
+            if format == .cat, keys == nil, let licence = UnverifiedLicenceToken(text).map(LicenceTokenReport.init) {
+                Terminal.output.write(json ? licence.json(at: now).line + "\n" : licence.text(at: now))
+                if licence.isExpired(at: now) { throw ExitCode.refused }
+                return
+            }
+            let explained = try explanation(of: text, at: now)
             Terminal.output.write(json ? explained.json.line + "\n" : explained.report(at: now))
             guard !explained.isRefused else { throw ExitCode.refused }
         }

@@ -87,6 +87,7 @@ struct EdgeSample {
             gate: gate,
             configuration: configuration,
             publishedKeys: nil,
+            licensed: LicensedEntries(),
             files: builder.files,
             loaded: Self.time
         )
