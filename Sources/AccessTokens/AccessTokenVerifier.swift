@@ -306,7 +306,7 @@ public final class AccessTokenVerifier: Sendable {
             message.append("\0token\0")
             message.append(copying: identity)
         }
-        guard let digest = SHA256Context()?.hash(message.span) else { throw .internalFailure }
+        guard let digest = SHA256.fingerprint(message) else { throw .internalFailure }
         return digest
     }
 }

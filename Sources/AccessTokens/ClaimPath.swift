@@ -55,9 +55,6 @@ public struct ClaimPath: Hashable, Sendable {
         return isEscape ? nil : String(validating: bytes, as: UTF8.self)
     }
 
-    /// The names, from the top down.
-    var names: [String] { [name] + members }
-
     /// The subject of a token.
     public static var subject: ClaimPath { ClaimPath(name: "sub") }
 

@@ -12,9 +12,7 @@ package enum SHA256 {
 
     /// Returns the digest of `bytes`: 32 bytes.
     package static func digest(_ bytes: [UInt8]) -> [UInt8] {
-        let slot = contexts.slots.acquire()
-        defer { contexts.slots.release(slot) }
-        if let slot, let digest = contexts.all[slot]?.hash(bytes.span) { return digest.bytes }
+        if let digest = pooled(bytes.span) { return digest.bytes }
         // No context is free. OpenSSL's one-shot function looks the algorithm up on every call, and cannot fail for
         // bytes in memory.
         var digest = [UInt8](repeating: 0, count: 32)
@@ -24,6 +22,13 @@ package enum SHA256 {
             }
         }
         return digest
+    }
+
+    /// Returns the digest by a context of the pool; `nil` if none is free, or OpenSSL fails.
+    private static func pooled(_ bytes: Span<UInt8>) -> SHA256Digest? {
+        let slot = contexts.slots.acquire()
+        defer { contexts.slots.release(slot) }
+        return slot.flatMap { contexts.all[$0]?.hash(bytes) }
     }
 
     private static let contexts = Contexts()
@@ -40,6 +45,6 @@ package enum SHA256 {
 extension SHA256 {
     /// Returns the digest of `bytes`, or `nil` if OpenSSL fails.
     package static func fingerprint(_ bytes: [UInt8]) -> SHA256Digest? {
-        SHA256Digest(hexadecimal: digest(bytes).hexadecimal)
+        pooled(bytes.span) ?? SHA256Context()?.hash(bytes.span)
     }
 }

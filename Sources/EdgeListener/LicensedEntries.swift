@@ -24,6 +24,11 @@ package struct LicensedEntries: Sendable {
     /// Creates a table by entry.
     package init(_ contents: [Catalogue.Entry: Content] = [:]) { self.contents = contents }
 
+    /// Returns the content keys of an entry; `nil` if it has no content, empty if its keys are not known.
+    package func keys(of entry: Catalogue.Entry) -> Set<ContentKeyID>? {
+        contents[entry].map { Set($0.keys.tracks.map(\.id)) }
+    }
+
     /// Issues the tokens of an allowed playback. One that cannot be issued is left out: its server then gives no licence.
     package func tokens(for allowance: Decision.Allowance, at now: Timestamp) -> [LicenceToken] {
         guard !contents.isEmpty, let entry = allowance.subject.entry, let content = contents[entry],

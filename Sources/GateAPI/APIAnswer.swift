@@ -240,7 +240,7 @@ extension LicenceToken {
             }
         return .object([
             ("name", .string(name)), ("form", .string(form.rawValue)), ("token", .string(text)), carrier,
-            ("expires", .number(expires.millisecondsSince1970)),
+            ("expires", expires.map { .number($0.millisecondsSince1970) } ?? .null),
         ])
     }
 }

@@ -38,6 +38,7 @@ struct LicenceBody: StrictBody {
             throw JSONObjectFault("exactly one of grant and token is required")
         }
         playbackID = try object.optionalText("playbackID", limit: 256)
+        if playbackID?.isEmpty ?? false { throw JSONObjectFault("playbackID must not be empty") }
         var keys: [ContentKeyID]?
         if object.has("keys") {
             let texts = try object.texts("keys")
@@ -79,6 +80,12 @@ extension APIResponder {
         let finding = gate.catalogue.find(request.target, host: body.uri.host)
         if case .entry(let entry) = finding, entry.licence == nil {
             throw APIRefusal(.invalidRequest, details: "url: the entry of the path has no licenceUse")
+        }
+        // Players choose what they ask for: keys of other content would only fill the store.
+        if case .entry(let entry) = finding, let known = licensed.keys(of: entry), !known.isEmpty,
+            let other = body.player.keys?.first(where: { !known.contains($0) })
+        {
+            throw APIRefusal(.invalidRequest, details: "keys: \(other) is none of this content")
         }
         try reserveRoom(for: 1)
         switch gate.begin(request, finding: finding, grants: body.presentedGrants, at: time) {

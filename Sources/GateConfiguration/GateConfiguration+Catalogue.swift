@@ -23,8 +23,8 @@ extension GateConfiguration.Catalogue {
             let content = GateConfiguration.LicensedContent.read(entry, known: licensed)
             if let content, let value {
                 contents[value] = content
-                if !value.hasGrants {
-                    entry.note(at: "licenceTokens", message: "requires the name of a profile: grant: NAME")
+                if !(value.grants?.profiles.contains(where: \.isIssued) ?? false) {
+                    entry.note(at: "licenceTokens", message: "requires the name of a profile with a key: grant: NAME")
                 }
             }
             return Located(value: value, location: entry.location)
@@ -58,7 +58,7 @@ extension PlaybackGate.Catalogue.Entry {
         let methods = readMethods(section, default: licence == nil ? [.get, .head] : [.post])
         let hosts = readHosts(section)
         section.rename("use", to: "admits: once, ttl or grant")
-        let use = section.choice("admits", default: Use.once)
+        let use = section.choice("admits", default: licence == nil ? Use.once : .grant)
         let resource: MediaResource? = section.parsed("resource", default: nil) { try MediaResource($0) }
         let grants = readGrants(from: section, use: use, profiles: profiles)
         guard isProtected else {
@@ -76,7 +76,7 @@ extension PlaybackGate.Catalogue.Entry {
             )
             return nil
         }
-        if licence != nil { noteLicence(section, methods: methods, grants: grants) }
+        if let licence { noteLicence(licence, in: section, use: use, methods: methods, grants: grants) }
         guard let key, let resource else { return nil }
         return Self(
             key: key,
@@ -107,7 +107,7 @@ extension PlaybackGate.Catalogue.Entry {
             return text
         }
         guard let named = section.profiles(profiles) else {
-            if use == .grant {
+            if use == .grant, !section.has("licenceUse") {
                 section.note(at: "admits", message: "grant requires the name of a profile: grant: NAME")
             }
             if !section.has("grant") {
@@ -120,7 +120,9 @@ extension PlaybackGate.Catalogue.Entry {
         var terms = GrantTerms(named)
         (terms.scope, terms.manifest) = (scope, manifest)
         guard section.has("media") else { return terms }
-        if use == .grant { section.note(at: "admits", message: "grant requires path: edges ask for paths") }
+        if use == .grant, !section.has("licenceUse") {
+            section.note(at: "admits", message: "grant requires path: edges ask for paths")
+        }
         if terms.scope == nil, let manifest = terms.manifest, let slash = manifest.utf8.lastIndex(of: UInt8(ascii: "/"))
         {
             let folder = String(manifest[...slash])
@@ -146,12 +148,20 @@ extension PlaybackGate.Catalogue.Entry {
 
     /// Notes what an entry for licences lacks, and what it must not have.
     private static func noteLicence(
-        _ section: ConfigurationSection,
+        _ licence: LicenceUse,
+        in section: ConfigurationSection,
+        use: Use,
         methods: [PlaybackRequest.Method],
         grants: GrantTerms?
     ) {
-        if section.has("admits") {
-            section.note(at: "admits", message: "must be absent beside licenceUse: a licence consumes no token")
+        if use == .once {
+            section.note(at: "admits", message: "must be grant or ttl beside licenceUse: a licence consumes no token")
+        }
+        if use == .withinTTL, licence != .session {
+            section.note(
+                at: "admits",
+                message: "ttl is for licenceUse: session: only a grant proves which playback it is"
+            )
         }
         if section.has("media") {
             section.note(at: "licenceUse", message: "requires path: players ask a path for licences")

@@ -58,6 +58,9 @@ extension GateConfiguration.LicenceTokens {
         rules.carrier = Self.carrier(of: form, in: section)
         rules.policy.isPersistent = section.bool("persistent", default: false)
         let duration = section.duration("duration", in: .zero ... .seconds(365 * 86_400), default: .zero)
+        if section.has("duration"), !section.isFaulty, duration.components.attoseconds != 0 || duration < .seconds(1) {
+            section.note(at: "duration", message: "must be whole seconds, at least 1s")
+        }
         rules.policy.duration = duration > .zero ? duration : nil
         rules.policy.outputProtection = section.choices("outputs", of: LicencePolicy.Output.self).map(Set.init)
         let picture = section.choice("largestPicture", default: Picture.uhd2)
@@ -114,7 +117,7 @@ extension GateConfiguration.LicenceTokens {
                 let message = "doverunner needs secret, the access key, and siteKey of 32 characters, both of ASCII"
                 section.note(at: section.has("siteKey") ? "siteKey" : "secret", message: message)
             }
-            for key in ["private", "encoding", "key"] where section.has(key) {
+            for key in ["private", "encoding", "key", "life"] where section.has(key) {
                 section.note(at: key, message: "is not for doverunner: it has secret and siteKey")
             }
             return (keys.map { .doveRunner($0) } ?? .secret([]), [secret?.file, site?.file].compactMap(\.self))

@@ -14,6 +14,8 @@ public struct CPIXDocument: Sendable {
 
     /// The largest document, in bytes.
     public static let maximumSize = 1 << 20
+    /// The most keys of a document, and of tracks that they are for.
+    public static let mostKeys = 1024
     private static let namespace = "urn:dashif:org:cpix"
 
     /// Reads a document.
@@ -122,6 +124,9 @@ public struct CPIXDocument: Sendable {
             }
             if keys.contains(where: { $0.id == id }) { throw CPIXError("the key \(id) is a duplicate", line: key.line) }
             keys.append((id, key.line))
+            if keys.count > CPIXDocument.mostKeys {
+                throw CPIXError("there are more than \(CPIXDocument.mostKeys) keys", line: key.line)
+            }
         }
 
         private mutating func add(rule: Element) throws(CPIXError) {
@@ -131,6 +136,9 @@ public struct CPIXDocument: Sendable {
             }
             for track in text.split(separator: "+", omittingEmptySubsequences: false) {
                 tracks.append((id, String(track), rule.line))
+            }
+            if tracks.count > CPIXDocument.mostKeys {
+                throw CPIXError("there are rules for more than \(CPIXDocument.mostKeys) tracks", line: rule.line)
             }
         }
 

@@ -10,6 +10,8 @@ internal import Encodings
 /// JSON into a claim.
 struct ClaimsTemplate: Sendable {
     private let root: JSON
+    /// The names of the blanks.
+    let blanks: Set<String>
 
     /// The value of blanks by their names.
     typealias Values = [String: JSON]
@@ -22,7 +24,10 @@ struct ClaimsTemplate: Sendable {
         do throws(JSONFault) {
             root = try JSONReader.read(bytes.span, limits: JSONLimits(depth: 16, members: 64, elements: 1024))
         } catch { throw fault("are not JSON that can be used") }
-        guard case .object = root else { throw fault("must be a JSON object") }
+        guard case .object(let members) = root, members.first?.name != "$text" else {
+            throw fault("must be a JSON object")
+        }
+        blanks = Self.blanks(in: root)
         if let reason = Self.fault(in: root, naming: names) { throw fault(reason) }
     }
 
@@ -41,6 +46,16 @@ struct ClaimsTemplate: Sendable {
         case .object(let members):
             for (_, value) in members { if let fault = fault(in: value, naming: names) { return fault } }
             return nil
+        }
+    }
+
+    private static func blanks(in value: JSON) -> Set<String> {
+        switch value {
+        case .null, .bool, .number, .otherNumber: return []
+        case .string(let text):
+            return Set(pieces(of: text).compactMap { if case .blank(let name) = $0 { name } else { nil } })
+        case .array(let values): return values.reduce(into: []) { $0.formUnion(blanks(in: $1)) }
+        case .object(let members): return members.reduce(into: []) { $0.formUnion(blanks(in: $1.value)) }
         }
     }
 

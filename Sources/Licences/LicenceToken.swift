@@ -11,8 +11,8 @@ public struct LicenceToken: Hashable, Sendable {
     public let form: LicenceTokenForm
     /// The text.
     public let text: String
-    /// The end of its life.
-    public let expires: Timestamp
+    /// The end of its life; `nil` if the server decides, as DoveRunner's.
+    public let expires: Timestamp?
     /// The carrier in a player's request.
     public let carrier: Carrier
 

@@ -51,6 +51,7 @@ public final class LicenceTokenIssuer: Sendable {
         template = try rules.claims.map { (bytes) throws(LicenceTokenError) in
             try ClaimsTemplate(bytes, naming: Self.blanks)
         }
+        if let template, let fault = Self.fault(of: rules, template) { throw LicenceTokenError(.rules, reason: fault) }
         var members: [JSON.Member] = [("alg", .string(key.algorithm.rawValue))]
         // Axinom and drm.cloud find the key by a claim, or have only one.
         if let id, form != .axinom, form != .drmCloud { members.append(("kid", .string(id))) }
@@ -101,6 +102,17 @@ public final class LicenceTokenIssuer: Sendable {
         return nil
     }
 
+    /// What the claims lack that the rules promise.
+    private static func fault(of rules: LicenceTokenRules, _ template: ClaimsTemplate) -> String? {
+        if rules.form == .jws, template.blanks.isDisjoint(with: ["expires", "expiresTime"]) {
+            return "the claims say no end: they need {expires} or {expiresTime}"
+        }
+        if rules.policy.largestPicture != nil, !template.blanks.contains("keys") {
+            return "largestPicture leaves keys out, and the claims have no {keys}"
+        }
+        return nil
+    }
+
     /// Checks that tokens can be issued for an asset.
     ///
     /// - Throws: ``LicenceTokenError/Code/content``.
@@ -143,7 +155,7 @@ public final class LicenceTokenIssuer: Sendable {
             name: rules.name,
             form: rules.form,
             text: try text(on: grounds, at: now),
-            expires: Timestamp(secondsSince1970: end),
+            expires: rules.form == .doveRunner ? nil : Timestamp(secondsSince1970: end),
             carrier: rules.carrier
         )
     }

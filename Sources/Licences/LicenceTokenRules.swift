@@ -7,7 +7,7 @@ public struct LicenceTokenRules: Sendable {
     public var name: String
     /// The form of the tokens.
     public var form: LicenceTokenForm
-    /// The life of a token, from 5 s to 24 h: it never outlives its playback.
+    /// The life of a token, from 5 s to 24 h: it never outlives its playback. DoveRunner's server has a life of its own.
     public var life: Duration
     /// The carrier of the token in a player's request.
     public var carrier: LicenceToken.Carrier

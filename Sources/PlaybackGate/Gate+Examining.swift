@@ -123,19 +123,20 @@ extension Gate {
         return examine(examined, of: request, at: now)
     }
 
-    /// Looks for the slot and the conditions of a use. Also gets its outcome, if the store has it without a wait.
+    /// Looks for the slot and the condition of a use. Also gets its outcome, if the store has it without a wait.
     ///
-    /// - Parameter proof: The condition that the proof of possession is new; `nil` if the token needs none.
+    /// - Parameter proof: The use of the proof of possession, which must be new; `nil` if the token needs none.
     func examine(
         _ use: consuming ExaminedUse,
         of request: PlaybackRequest,
-        proof: UseCondition? = nil,
+        proof: GrantObligations.Use? = nil,
         at now: Timestamp
     ) -> Examination {
         if let code = use.start.slot.refusal { return .decided(refusal(code, subject: use.subject)) }
-        if proof != nil || use.entry.licence != nil {
-            return conditional(use, of: request, conditions: proof.map { [$0] } ?? [], at: now)
+        if use.entry.licence != nil, let code = licenceRefusal(of: use, request: request) {
+            return .decided(refusal(code, subject: use.subject))
         }
+        if let proof { return .deferred(.conditional(use, proof)) }
         guard use.start.slot.needsNoStore,
             let outcome = store.immediateOutcome(of: use.use, isConsumed: use.isConsumed, at: now)
         else { return .use(use) }

@@ -105,8 +105,8 @@ import Testing
             form: .jws,
             algorithm: .rs256,
             keyID: nil,
-            change: { $0.claims = Array(#"{"{asset}":{"$text":{"a":1},"b":"{}"}}"#.utf8) },
-            wanted: ["claims": ["{asset}": ["$text": ["a": .number(1)], "b": "{}"]]],
+            change: { $0.claims = Array(#"{"{asset}":{"$text":{"a":1},"b":"{}"},"exp":"{expires}"}"#.utf8) },
+            wanted: ["claims": ["{asset}": ["$text": ["a": .number(1)], "b": "{}"], "exp": .number(second0 + 60)]],
             name: "braces that are no blanks"
         ),
     ]
@@ -258,6 +258,8 @@ import Testing
                     $0.policy.isPersistent = true
                 }, "may be stored"
             ),
+            (.jws, { $0.claims = Array(#"{"sub":"{asset}"}"#.utf8) }, "say no end"),
+            (.jws, { $0.claims = Array(#"{"$text":{"exp":"{expires}"}}"#.utf8) }, "must be a JSON object"),
             (.drmCloud, { $0.policy.isPersistent = true }, "may be stored"),
             (.mux, { $0.policy.duration = .seconds(5) }, "how long"),
         ]

@@ -162,7 +162,7 @@ extension Catalogue.Entry {
             members.add("requestor", value: requestor)
         }
         members.add("licence", value: licence?.rawValue)
-        if licence == nil, use != .once { members.add("admits", value: use.rawValue) }
+        if use != .once { members.add("admits", value: use.rawValue) }
         members.add("methods", value: methods.map(\.rawValue))
         members.add("shadow", value: isShadow)
         members.add("profiles", value: grants?.profiles.map(\.name))

@@ -122,7 +122,7 @@ extension Catalogue {
         ///   - key: The media id or the paths that the entry covers.
         ///   - protection: The token that the entry requires.
         ///   - isShadow: True if refusals are counted and logged, and the request is allowed.
-        ///   - use: The rule for consuming tokens. Ignored for licences: they consume none.
+        ///   - use: The rule for consuming tokens. Licences consume none: ``Use/grant``, or ``Use/withinTTL`` for any number of them.
         ///   - licence: The number of licences of a playback, for a path of a licence server; `nil` for other entries.
         ///   - origin: The source of the entry.
         ///   - methods: The request methods that the entry permits. ``PlaybackRequest/Method/other`` is ignored.
@@ -144,7 +144,7 @@ extension Catalogue {
                 key: key,
                 protection: protection,
                 isShadow: isShadow,
-                use: licence == nil ? use : .withinTTL,
+                use: use,
                 licence: licence,
                 origin: origin,
                 methods: methods,

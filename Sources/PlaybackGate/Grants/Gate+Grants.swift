@@ -74,8 +74,7 @@ extension Gate {
             && presentedGrants.canReplace(accepted)
         var licence: [GrantObligations.Use] = []
         if let use = entry.licence {
-            let grant = accepted.grant.base
-            switch condition(use, of: entry, in: grant.sessionID, until: grant.sessionEnd, keys: request.player?.keys) {
+            switch condition(use, of: entry, for: accepted.grant.base, keys: request.player?.keys, at: now) {
             case .refused(let code): return .decided(.decided(refusal(code, subject: subject)))
             case .uses(let uses): licence = uses
             }
@@ -113,9 +112,7 @@ extension Gate {
                 return refusal(.grant(.replayed), subject: subject)
             }
         }
-        for demand in use.licence where await !insert(demand, at: now) {
-            return refusal(.licenceAlreadyIssued, subject: use.subject)
-        }
+        if let code = await record(licence: use.licence, at: now) { return refusal(code, subject: use.subject) }
         var held = use.slot
         if case .has(let end?) = slot { held = .held(until: end) }
         guard use.isRenewing, let entry = use.subject.entry else {

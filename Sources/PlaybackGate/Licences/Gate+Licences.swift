@@ -6,8 +6,10 @@ internal import EdgeTokens
 internal import Encodings
 internal import MediaTokens
 internal import Platform
+internal import ReplayStores
 
-// Requests for licences of DRM systems. The grant of a playback allows them, or the token that started it.
+// Requests for licences of DRM systems. The grant of a playback allows them. A token does so only where an entry admits tokens
+// until they expire, and any number of licences.
 
 extension Gate {
     /// The condition on which a playback gets a licence.
@@ -17,70 +19,59 @@ extension Gate {
         case refused(DenyCode)
     }
 
-    /// Returns the condition on which a playback gets a licence.
+    /// Returns the condition on which a grant gets a licence.
     ///
     /// - Parameters:
-    ///   - use: The rule of the entry, which has a count of its own.
-    ///   - session: The session of the playback; `nil` for a grant without one.
-    ///   - end: The end of the session.
+    ///   - use: The rule of the entry, whose path has a count of its own.
     ///   - keys: The content keys; `nil` if they are not known.
     func condition(
         _ use: LicenceUse,
         of entry: Catalogue.Entry,
-        in session: SessionID?,
-        until end: Timestamp?,
-        keys: [ContentKeyID]?
+        for grant: any PlaybackGrant,
+        keys: [ContentKeyID]?,
+        at now: Timestamp
     ) -> LicenceCondition {
         if use == .session { return .uses([]) }
-        guard let session, let end else { return .refused(.grant(.sessionEnded)) }
+        guard let session = grant.sessionID, let end = grant.sessionEnd else { return .refused(.grant(.sessionEnded)) }
+        // A grant of another profile of the playback may live for longer.
+        let longest = entry.grants?.profiles.map(\.rules.session).max() ?? .zero
+        let until = max(end, now.advanced(byMilliseconds: longest.milliseconds))
         let name = entry.key.text
         func first(_ key: [UInt8]) -> GrantObligations.Use {
             let text = "licence\n\(session.hexadecimal)\n\(name.utf8.count)\n\(name)\n\(key.hexadecimal)"
-            return GrantObligations.Use(key: SHA256Digest(hashing: Array(text.utf8)), until: end, isWatched: false)
+            return GrantObligations.Use(key: SHA256Digest(hashing: Array(text.utf8)), until: until, isWatched: false)
         }
         guard use == .oncePerKey else { return .uses([first([])]) }
         guard let keys, !keys.isEmpty else { return .refused(.licenceKeyMissing) }
         return .uses(keys.map { first($0.bytes) })
     }
 
-    /// Returns the condition on which a token gets a licence: that of the playback that it starts.
-    func condition(
-        _ use: LicenceUse,
-        of entry: Catalogue.Entry,
-        for token: MediaToken,
-        request: PlaybackRequest,
-        at now: Timestamp
-    ) -> LicenceCondition {
-        guard let grants, let profile = entry.grants?.profiles.first,
-            let session = grants.session(
-                of: token,
-                playbackID: request.playbackID,
-                under: profile.rules,
-                isLimited: false,
-                at: now
+    /// Returns the refusal of a token at a path of a licence server; `nil` if its playback is not revoked.
+    func licenceRefusal(of use: ExaminedUse, request: PlaybackRequest) -> DenyCode? {
+        // A count needs a playback that was started, which only a grant proves.
+        guard use.entry.licence == .session, let grants,
+            let session = grants.subjectKey.sessionID(
+                fingerprint: use.use.token.fingerprint,
+                playbackID: request.playbackID
             )
-        else { return .refused(.grant(.sessionEnded)) }
-        if grants.revocationCache.isRevoked(session.id) { return .refused(.grant(.revoked)) }
-        guard grants.areRevocationsRecent || rules.allowsUnknownUse else { return .refused(.replayStoreUnavailable) }
-        return condition(use, of: entry, in: session.id, until: session.end, keys: request.player?.keys)
+        else { return .grant(.missing) }
+        if grants.revocationCache.isRevoked(session) { return .grant(.revoked) }
+        return grants.areRevocationsRecent || rules.allowsUnknownUse ? nil : .replayStoreUnavailable
     }
 
-    /// Adds the conditions of a licence to the use of a token.
-    ///
-    /// - Parameter conditions: The other conditions of the use.
-    func conditional(
-        _ use: ExaminedUse,
-        of request: PlaybackRequest,
-        conditions: [UseCondition],
-        at now: Timestamp
-    ) -> Examination {
-        var conditions = conditions
-        if let licence = use.entry.licence {
-            switch condition(licence, of: use.entry, for: use.use.token, request: request, at: now) {
-            case .refused(let code): return .decided(refusal(code, subject: use.subject))
-            case .uses(let first): conditions += first.map { UseCondition(use: $0, code: .licenceAlreadyIssued) }
+    /// Records the uses of a licence. Returns the refusal if one is not the first, or nobody can tell.
+    func record(licence uses: [GrantObligations.Use], at now: Timestamp) async -> DenyCode? {
+        for use in uses {
+            let answer = await ask { [store] () -> GrantUseOutcome? in
+                try? await store.insert(use.key, until: use.until, at: now)
+            }
+            switch answer {
+            case .first: continue
+            case .replayed: return .licenceAlreadyIssued
+            case .full: return .replayStoreFull
+            default: return .replayStoreUnavailable
             }
         }
-        return conditions.isEmpty ? .use(use) : .deferred(.conditional(use, conditions))
+        return nil
     }
 }

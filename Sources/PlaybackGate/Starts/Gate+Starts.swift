@@ -24,14 +24,8 @@ extension Gate {
     indirect enum DeferredUse: Sendable {
         /// A server must say what the token means.
         case introspection(ProviderStart)
-        /// The conditions must be met first.
-        case conditional(ExaminedUse, [UseCondition])
-    }
-
-    /// A record that the store must not have yet, and the refusal if it has it.
-    struct UseCondition: Sendable {
-        let use: GrantObligations.Use
-        let code: DenyCode
+        /// The proof of possession must be new.
+        case conditional(ExaminedUse, GrantObligations.Use)
     }
 
     /// Examines a token of an identity provider; `nil` if it is a media token.
@@ -66,9 +60,9 @@ extension Gate {
     func complete(_ deferred: DeferredUse, of request: PlaybackRequest, at now: Timestamp) async -> Decision {
         switch deferred {
         case .introspection(let start): return await introspect(start, of: request, at: now)
-        case .conditional(let use, let conditions):
-            for condition in conditions where await !insert(condition.use, at: now) {
-                return refusal(condition.code, subject: use.subject)
+        case .conditional(let use, let proof):
+            guard await insert(proof, at: now) else {
+                return refusal(.accessToken(.proofReplayed), subject: use.subject)
             }
             return await complete(use, for: request, at: now)
         }
@@ -129,7 +123,6 @@ extension Gate {
             isConsumed: isConsumed,
             start: playback
         )
-        let proof = isStart ? proofUse.map { UseCondition(use: $0, code: .accessToken(.proofReplayed)) } : nil
-        return examine(examined, of: request, proof: proof, at: now)
+        return examine(examined, of: request, proof: isStart ? proofUse : nil, at: now)
     }
 }

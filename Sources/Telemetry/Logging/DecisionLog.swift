@@ -89,9 +89,9 @@ extension DecisionEvent {
         }
     }
 
-    /// True if nothing was consumed and nothing refused. There are many such events.
+    /// True if nothing was consumed and nothing refused. There are many such events, but few licences.
     fileprivate var isPassingCheck: Bool {
-        guard case .allow(let allowance) = decision else { return false }
+        guard case .allow(let allowance) = decision, allowance.subject.entry?.licence == nil else { return false }
         return allowance.reason == .granted || allowance.reason == .withinTTL || allowance.reason == .probe
             || (allowance.reason == .unprotected && client.edge != nil)
     }

@@ -45,7 +45,8 @@ import Testing
     }
 
     private static let files = [
-        "film.cpix": cpix, "claims.json": #"{"sub":"{asset}","viewer":"{viewer}","session":"{session}"}"#,
+        "film.cpix": cpix,
+        "claims.json": #"{"sub":"{asset}","viewer":"{viewer}","session":"{session}","exp":"{expires}"}"#,
     ]
 
     private static func tokens(_ answer: HTTPConnection.Response) throws -> [[String: Any]] {
@@ -82,6 +83,13 @@ import Testing
             let body = "{\"url\":\"https://cdn.example/vod/film/licence\",\"grant\":\"\(text)\"}"
             let next = try Self.tokens(gate.post("/v1/licence", body: body))
             #expect(next.count == 4 && next[0]["token"] as? String != tokens[0]["token"] as? String)
+            // A player cannot fill the store with keys of its own invention.
+            let other = body.replacing("}", with: ",\"keys\":[\"\(String(repeating: "0", count: 32))\"]}")
+            #expect(try gate.post("/v1/licence", body: other).json["code"] as? String == "invalid_request")
+            #expect(
+                try gate.post("/v1/licence", body: body.replacing("}", with: ",\"keys\":[\"\(Self.key)\"]}")).status
+                    == 200
+            )
             // Another stream, a refusal, and a batch.
             #expect(try gate.play("other", token: try gate.token()).json["licenceTokens"] == nil)
             #expect(try gate.play("film", token: "x").json["licenceTokens"] == nil)
@@ -156,6 +164,11 @@ import Testing
             try await RunningGate.with(text, files: files) { (gate) throws in
                 let tokens = try Self.tokens(gate.play("film", token: try gate.token()))
                 #expect(try Self.claims(tokens[0]["token"])[name] != nil)
+                let answer = try gate.play("film", token: try gate.token(GateSample.claims(session: "b")))
+                let grant = try #require(answer.json["grant"] as? [String: Any])
+                let text = grant["token"] as? String ?? ""
+                let body = "{\"url\":\"https://cdn.example/vod/film/licence\",\"grant\":\"\(text)\"}"
+                #expect(try Self.tokens(gate.post("/v1/licence", body: body)).count == 1)
             }
         }
     }
