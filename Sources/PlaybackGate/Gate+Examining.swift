@@ -115,8 +115,25 @@ extension Gate {
                 refusal(code, subject: Decision.Subject(entry: entry, token: use.token, signedURI: signedURI))
             )
         }
+        let isCounted = isStart && (playbacks.hasLimits || entry.hasStreamLimit)
+        // Most decisions end here: they need no more than the use.
+        if !isCounted, entry.licence == nil,
+            let outcome = store.immediateOutcome(of: use, isConsumed: isConsumed, at: now)
+        {
+            let subject = Decision.Subject(entry: entry, token: use.token, signedURI: signedURI)
+            return .decided(
+                decision(
+                    for: outcome,
+                    isConsumed: isConsumed,
+                    subject: subject,
+                    request: request,
+                    playbackID: request.playbackID,
+                    at: now
+                )
+            )
+        }
         let start =
-            isStart && (playbacks.hasLimits || entry.hasStreamLimit)
+            isCounted
             ? start(of: entry, by: use.token, request: request, isConsumed: isConsumed, at: now)
             : PlaybackStart(playbackID: request.playbackID, slot: .none)
         let examined = ExaminedUse(use: use, entry: entry, signedURI: signedURI, isConsumed: isConsumed, start: start)
