@@ -47,7 +47,7 @@ extension HotPath {
             for _ in 0..<n { precondition(rsa.isValid(for: resource, at: now)) }
         }
         table.run()
-        return table.faults([("an access token", table["the whole check"], 29)])
+        return table.faults([("an access token", table["the whole check"], 24)])
     }
 }
 
