@@ -34,7 +34,7 @@ package struct AnswerReuse: Sendable {
     ///   - gate: The gate that decided.
     ///   - now: The time of the decision.
     package static func of(_ decision: Decision, hasGrants: Bool, by gate: Gate, at now: Timestamp) -> Self? {
-        // A licence is asked for anew each time.
+        // Each licence needs a decision of its own.
         guard case .allow(let allowance) = decision, allowance.subject.entry?.licence == nil,
             let end = end(of: allowance, hasGrants: hasGrants, by: gate, at: now)
         else {

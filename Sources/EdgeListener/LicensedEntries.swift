@@ -8,14 +8,17 @@ package import PlaybackGate
 
 /// The entries of a catalogue whose playbacks get tokens for licence servers.
 package struct LicensedEntries: Sendable {
-    /// What the playbacks of an entry need licences for, and who issues their tokens.
+    /// The content of an entry, with the issuers of its tokens.
     package struct Content: Sendable {
         package let asset: String
         package let keys: ContentKeys
         package let issuers: [LicenceTokenIssuer]
+        /// The ids of ``keys``.
+        fileprivate let ids: Set<ContentKeyID>
 
         package init(asset: String, keys: ContentKeys, issuers: [LicenceTokenIssuer]) {
             (self.asset, self.keys, self.issuers) = (asset, keys, issuers)
+            ids = Set(keys.tracks.map(\.id))
         }
     }
 
@@ -24,10 +27,8 @@ package struct LicensedEntries: Sendable {
     /// Creates a table by entry.
     package init(_ contents: [Catalogue.Entry: Content] = [:]) { self.contents = contents }
 
-    /// Returns the content keys of an entry; `nil` if it has no content, empty if its keys are not known.
-    package func keys(of entry: Catalogue.Entry) -> Set<ContentKeyID>? {
-        contents[entry].map { Set($0.keys.tracks.map(\.id)) }
-    }
+    /// Returns the content keys of an entry; empty if they are not known.
+    package func keys(of entry: Catalogue.Entry) -> Set<ContentKeyID> { contents[entry]?.ids ?? [] }
 
     /// Issues the tokens of an allowed playback. One that cannot be issued is left out: its server then gives no licence.
     package func tokens(for allowance: Decision.Allowance, at now: Timestamp) -> [LicenceToken] {

@@ -67,7 +67,6 @@ extension APIResponder {
     /// `POST /v1/licence`: decides if a playback gets a licence, and counts it.
     func licence(_ call: RequestContext, by caller: String?) throws(APIRefusal) -> Outcome {
         let body = try read(LicenceBody.self, from: call)
-        let (gate, licensed, time, trace) = (call.gate, call.snapshot.licensed, call.time, call.trace)
         var request = PlaybackRequest(
             path: body.uri.path,
             method: .post,
@@ -77,26 +76,18 @@ extension APIResponder {
             client: call.client(caller)
         )
         request.playbackID = body.playbackID
-        let finding = gate.catalogue.find(request.target, host: body.uri.host)
-        if case .entry(let entry) = finding, entry.licence == nil {
-            throw APIRefusal(.invalidRequest, details: "url: the entry of the path has no licenceUse")
-        }
-        // Players choose what they ask for: keys of other content would only fill the store.
-        if case .entry(let entry) = finding, let known = licensed.keys(of: entry), !known.isEmpty,
-            let other = body.player.keys?.first(where: { !known.contains($0) })
-        {
-            throw APIRefusal(.invalidRequest, details: "keys: \(other) is none of this content")
-        }
-        try reserveRoom(for: 1)
-        switch gate.begin(request, finding: finding, grants: body.presentedGrants, at: time) {
-        case .decided(let decision):
-            inFlight.release(1)
-            return .now(try Self.response(to: decision, licensed: licensed, at: time, trace: trace))
-        case .pending(let use):
-            return .use(use) { [self] decision throws(APIRefusal) in
-                inFlight.release(1)
-                return try Self.response(to: decision, licensed: licensed, at: time, trace: trace)
+        let finding = call.gate.catalogue.find(request.target, host: body.uri.host)
+        if case .entry(let entry) = finding {
+            guard entry.licence != nil else {
+                throw APIRefusal(.invalidRequest, details: "url: the entry of the path has no licenceUse")
+            }
+            // Players choose what they ask for: keys of other content would only fill the store.
+            let known = call.snapshot.licensed.keys(of: entry)
+            if !known.isEmpty, let other = body.player.keys?.first(where: { !known.contains($0) }) {
+                throw APIRefusal(.invalidRequest, details: "keys: \(other) is none of this content")
             }
         }
+        let grants = body.presentedGrants
+        return try decide(call) { call.gate.begin(request, finding: finding, grants: grants, at: call.time) }
     }
 }

@@ -218,9 +218,14 @@ package final class APIResponder: HTTPService {
     /// `POST /v1/playback`: decides, and consumes the token.
     private func playback(_ call: RequestContext, by caller: String?) throws(APIRefusal) -> Outcome {
         let request = playbackRequest(from: try read(PlaybackBody.self, from: call), by: caller, in: call)
+        return try decide(call) { call.gate.begin(request, at: call.time) }
+    }
+
+    /// Makes one decision, and answers with it, after the store if it must.
+    func decide(_ call: RequestContext, begin: () -> Gate.Step) throws(APIRefusal) -> Outcome {
         let (licensed, time, trace) = (call.snapshot.licensed, call.time, call.trace)
         try reserveRoom(for: 1)
-        switch call.gate.begin(request, at: time) {
+        switch begin() {
         case .decided(let decision):
             inFlight.release(1)
             return .now(try Self.response(to: decision, licensed: licensed, at: time, trace: trace))
@@ -232,7 +237,7 @@ package final class APIResponder: HTTPService {
         }
     }
 
-    static func response(
+    private static func response(
         to decision: Decision,
         licensed: LicensedEntries,
         at now: Timestamp,

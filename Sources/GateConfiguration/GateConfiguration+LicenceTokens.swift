@@ -43,13 +43,6 @@ extension GateConfiguration {
 }
 
 extension GateConfiguration.LicenceTokens {
-    private enum Picture: String, CaseIterable {
-        case sd = "SD"
-        case hd = "HD"
-        case uhd1 = "UHD1"
-        case uhd2 = "UHD2"
-    }
-
     init(_ name: String, in section: ConfigurationSection) {
         location = section.location
         let form = section.choice("form", default: LicenceTokenForm.jws)
@@ -63,8 +56,9 @@ extension GateConfiguration.LicenceTokens {
         }
         rules.policy.duration = duration > .zero ? duration : nil
         rules.policy.outputProtection = section.choices("outputs", of: LicencePolicy.Output.self).map(Set.init)
-        let picture = section.choice("largestPicture", default: Picture.uhd2)
-        if section.has("largestPicture") { rules.policy.largestPicture = TrackType(rawValue: picture.rawValue) }
+        let pictures = TrackType.pictures.map(\.rawValue)
+        let picture = section.choice("largestPicture", among: pictures, default: TrackType.uhd2.rawValue)
+        if section.has("largestPicture") { rules.policy.largestPicture = TrackType(rawValue: picture) }
         for (text, value) in section.scalars("tracks") {
             guard let type = TrackType(text: value) else {
                 let known = TrackType.allCases.map(\.rawValue).joined(separator: ", ")

@@ -16,7 +16,7 @@ extension GateConfiguration {
     struct Stream {
         /// The entries in the catalogue: the starts, and the rest of the folder.
         let entries: [Located<PlaybackGate.Catalogue.Entry>]
-        /// What its playbacks need licences for; `nil` if they get no tokens for them.
+        /// The content that its playbacks get tokens for licence servers for; `nil` for none.
         let content: LicensedContent?
     }
 
@@ -51,10 +51,8 @@ extension GateConfiguration.Stream {
         }
         let named =
             section.profiles(profiles) ?? profiles.filter { $0.name == GateConfiguration.StreamDefaults.profile }
-        let licences = folder.map { folder in
-            (section.strings("licences") ?? []).compactMap { Self.licence($0, in: folder, of: section) }
-        }
-        if licences == nil { _ = section.strings("licences") }
+        let names = section.strings("licences") ?? []
+        let licences = folder.map { folder in names.compactMap { Self.licence($0, in: folder, of: section) } } ?? []
         let licenceUse = section.choice("licenceUse", default: LicenceUse.session)
         if section.has("licences") {
             section.noteMethods(of: named, at: section.has("grant") ? "grant" : "licences")
@@ -91,7 +89,7 @@ extension GateConfiguration.Stream {
         terms.scope = folderPattern.encodedPath
         var entries = starts.map { entry(.path($0), use: .once, terms: terms) }
         entries.append(entry(.path(folderPattern), use: .grant, terms: terms))
-        entries += (licences ?? []).map { entry(.path($0), use: .grant, licence: licenceUse, terms: terms) }
+        entries += licences.map { entry(.path($0), use: .grant, licence: licenceUse, terms: terms) }
         if let media {
             // A player backend starts it by its id, and gets the URL of the first manifest that is no pattern.
             terms.manifest = starts.first(where: \.isPath)?.encodedPath

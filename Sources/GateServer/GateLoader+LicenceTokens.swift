@@ -18,25 +18,35 @@ extension GateLoader {
         for tokens in configuration.licenceTokens {
             issuers[tokens.rules.name] = issuer(of: tokens, problems: problems)
         }
+        // The entries of a stream have one content.
+        var made: [ConfigurationLocation: LicensedEntries.Content?] = [:]
         var contents: [Catalogue.Entry: LicensedEntries.Content] = [:]
-        for (entry, content) in configuration.catalogue.contents {
-            let own = content.tokens.compactMap { issuers[$0] }
-            guard own.count == content.tokens.count, let keys = keys(of: content, problems: problems) else { continue }
-            var isWhole = true
-            for issuer in own {
-                do throws(LicenceTokenError) { try issuer.check(asset: content.asset, keys: keys) } catch {
-                    let message = "\(issuer.rules.name): \(error.reason)"
-                    // A stream has several entries with the same content.
-                    if !problems.problems.contains(where: { $0.location == content.location && $0.message == message })
-                    {
-                        problems.add(at: content.location, message: message)
-                    }
-                    isWhole = false
-                }
-            }
-            if isWhole { contents[entry] = LicensedEntries.Content(asset: content.asset, keys: keys, issuers: own) }
+        for (entry, settings) in configuration.catalogue.contents {
+            let content = made[settings.location] ?? content(settings, by: issuers, problems: problems)
+            made[settings.location] = .some(content)
+            contents[entry] = content
         }
         return LicensedEntries(contents)
+    }
+
+    /// Reads a content; `nil` if there are problems.
+    private static func content(
+        _ settings: GateConfiguration.LicensedContent,
+        by known: [String: LicenceTokenIssuer],
+        problems: ProblemList
+    ) -> LicensedEntries.Content? {
+        let issuers = settings.tokens.compactMap { known[$0] }
+        guard issuers.count == settings.tokens.count, let keys = keys(of: settings, problems: problems) else {
+            return nil
+        }
+        var isWhole = true
+        for issuer in issuers {
+            do throws(LicenceTokenError) { try issuer.check(asset: settings.asset, keys: keys) } catch {
+                problems.add(at: settings.location, message: "\(issuer.rules.name): \(error.reason)")
+                isWhole = false
+            }
+        }
+        return isWhole ? LicensedEntries.Content(asset: settings.asset, keys: keys, issuers: issuers) : nil
     }
 
     private static func issuer(

@@ -78,7 +78,7 @@ public struct CPIXDocument: Sendable {
         }
     }
 
-    /// What has been read of a document.
+    /// The state of a reader, and its keys and tracks.
     private struct Reading {
         private var path: [String] = []
         /// The number of open elements below which all is skipped; `nil` for none.
@@ -157,7 +157,7 @@ public struct CPIXDocument: Sendable {
 
 /// An error in a CPIX document.
 public struct CPIXError: Error, Hashable, Sendable {
-    /// What is wrong, for people.
+    /// The explanation in words, for people.
     public let reason: String
     /// The line, from 1.
     public let line: Int

@@ -33,7 +33,7 @@ public struct LicenceOrder: Sendable {
     public var keys: ContentKeys
     /// The session of the playback, in hexadecimal.
     public var session: String
-    /// What names the viewer to the operator's own gates only; `nil` if nothing does.
+    /// The pseudonym of the viewer, which only the operator's own gates can resolve; `nil` for none.
     public var viewer: String?
     /// The end of the playback's session: no token outlives it.
     public var sessionEnd: Timestamp

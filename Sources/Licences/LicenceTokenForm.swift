@@ -89,7 +89,7 @@ public enum LicenceTokenForm: String, Hashable, Sendable, CaseIterable {
     /// The longest life of a token.
     public var longestLife: Duration { .seconds(86_400) }
 
-    /// What of a policy the form can say.
+    /// The parts of a policy that the form can say.
     var abilities: (persistence: Bool, duration: Bool, outputs: Bool, picture: Bool) {
         switch self {
         // Its claims say what they say.

@@ -16,7 +16,7 @@ extension LicenceTokenGrounds {
         }
         var rights: [JSON.Member] = [
             ("assetId", .string(order.asset)), ("profile", .object(profile)),
-            // The server stores licences unless it is told not to.
+            // Without the member, the server stores licences.
             ("storeLicense", .bool(policy.isPersistent)),
         ]
         if let outputs = policy.outputProtection {

@@ -19,7 +19,7 @@ public final class LicenceTokenIssuer: Sendable {
     private let keyID: String?
     private let template: ClaimsTemplate?
 
-    /// What makes a text of claims.
+    /// The maker of a text from claims.
     private enum Maker: Sendable {
         /// A key, and the encoded header.
         case jws(TokenKey, header: String)
@@ -71,7 +71,7 @@ public final class LicenceTokenIssuer: Sendable {
         (self.rules, maker, keyID, template) = (rules, .doveRunner(keys), nil, nil)
     }
 
-    /// What the rules have that the form cannot say, or lack what it needs.
+    /// Returns the first rule that the form cannot say, or lacks; `nil` if there is none.
     private static func fault(of rules: LicenceTokenRules) -> String? {
         let (form, policy) = (rules.form, rules.policy)
         let (name, can) = (form.rawValue, form.abilities)
@@ -102,7 +102,7 @@ public final class LicenceTokenIssuer: Sendable {
         return nil
     }
 
-    /// What the claims lack that the rules promise.
+    /// Returns the first blank that the rules need and the claims lack; `nil` if there is none.
     private static func fault(of rules: LicenceTokenRules, _ template: ClaimsTemplate) -> String? {
         if rules.form == .jws, template.blanks.isDisjoint(with: ["expires", "expiresTime"]) {
             return "the claims say no end: they need {expires} or {expiresTime}"
@@ -117,6 +117,11 @@ public final class LicenceTokenIssuer: Sendable {
     ///
     /// - Throws: ``LicenceTokenError/Code/content``.
     public func check(asset: String, keys: ContentKeys) throws(LicenceTokenError) {
+        _ = try licensedKeys(of: asset, among: keys)
+    }
+
+    /// Returns the keys that tokens are for.
+    private func licensedKeys(of asset: String, among keys: ContentKeys) throws(LicenceTokenError) -> [ContentKeyID] {
         guard !asset.isEmpty, asset.utf8.count <= 1024 else {
             throw LicenceTokenError(.content, reason: "the asset must have from 1 to 1024 bytes")
         }
@@ -126,6 +131,7 @@ public final class LicenceTokenIssuer: Sendable {
         if ids.isEmpty, rules.form.needsContentKeys || isNarrowed {
             throw LicenceTokenError(.content, reason: "\(rules.form.rawValue) needs the ids of content keys")
         }
+        return ids
     }
 
     /// Issues a token.
@@ -135,7 +141,7 @@ public final class LicenceTokenIssuer: Sendable {
     ///   - now: The time of the issue.
     /// - Throws: ``LicenceTokenError`` if the content is not what the form needs, the session has ended, or OpenSSL fails.
     public func issue(_ order: LicenceOrder, at now: Timestamp) throws(LicenceTokenError) -> LicenceToken {
-        try check(asset: order.asset, keys: order.keys)
+        let keys = try licensedKeys(of: order.asset, among: order.keys)
         let seconds = now.millisecondsSince1970 / 1000
         let end = min(seconds + rules.life.components.seconds, order.sessionEnd.millisecondsSince1970 / 1000)
         guard end > seconds else { throw LicenceTokenError(.unavailable, reason: "the session has ended") }
@@ -146,7 +152,7 @@ public final class LicenceTokenIssuer: Sendable {
             rules: rules,
             keyID: keyID ?? "",
             order: order,
-            keys: try order.keys.ids(upTo: rules.policy.largestPicture, naming: rules.tracks),
+            keys: keys,
             id: ContentKeyID.random(random).description,
             issued: seconds,
             expires: end
@@ -191,7 +197,7 @@ public final class LicenceTokenIssuer: Sendable {
     }
 }
 
-/// What the claims of a token are made of.
+/// The values from which the claims of a token are made.
 struct LicenceTokenGrounds {
     let rules: LicenceTokenRules
     let keyID: String

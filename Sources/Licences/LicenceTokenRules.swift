@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-/// What the tokens for one licence server are like.
+/// The rules for the tokens of one licence server.
 public struct LicenceTokenRules: Sendable {
     /// The name of the rules in the configuration and in answers.
     public var name: String
@@ -11,7 +11,7 @@ public struct LicenceTokenRules: Sendable {
     public var life: Duration
     /// The carrier of the token in a player's request.
     public var carrier: LicenceToken.Carrier
-    /// What the licence server may permit.
+    /// The rights that the licence server may grant.
     public var policy = LicencePolicy()
     /// Names of tracks that the operator's content keys have besides those of ``TrackType``.
     public var tracks: [String: TrackType] = [:]
@@ -32,7 +32,7 @@ public struct LicenceTokenRules: Sendable {
     }
 }
 
-/// What a licence server may permit, as far as the form of its tokens can say it. Of the others, each is an error.
+/// The rights that a licence server may grant. A right that the form of its tokens cannot say is an error.
 public struct LicencePolicy: Hashable, Sendable {
     /// True if players may store the licence. False, the default, is said to the server too.
     public var isPersistent = false
@@ -78,23 +78,18 @@ public enum TrackType: String, Hashable, Sendable, CaseIterable {
         self = type
     }
 
-    /// The rank among pictures of one definition; `nil` for other tracks.
-    var definition: Int? {
-        switch self {
-        case .sd: 1
-        case .hd: 2
-        case .uhd1: 3
-        case .uhd2: 4
-        case .audio, .video, .all: nil
-        }
-    }
+    /// The tracks that are pictures of one definition, the smallest first.
+    package static let pictures: [TrackType] = [.sd, .hd, .uhd1, .uhd2]
+
+    /// The index among ``pictures``; `nil` for other tracks.
+    var definition: Int? { Self.pictures.firstIndex(of: self) }
 }
 
 /// An error in rules for licence tokens, or in what a token is to be issued for.
 public struct LicenceTokenError: Error, Sendable {
     /// The stable code of the error, for programs.
     public let code: Code
-    /// What is wrong, for people.
+    /// The explanation in words, for people.
     public let reason: String
 
     /// The cause of an error.

@@ -5,7 +5,7 @@ internal import Encodings
 internal import Keys
 public import Platform
 
-/// What a token for a licence server says. Nobody has verified it: only its server can.
+/// A token for a licence server, read without verification: only its server can verify it.
 public struct UnverifiedLicenceToken: Sendable {
     /// The form that the claims have.
     public let form: LicenceTokenForm

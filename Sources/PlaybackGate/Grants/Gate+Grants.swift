@@ -232,10 +232,15 @@ extension Gate {
 
     /// Inserts an identifier that may be used once. Returns true if the store has recorded the first use.
     func insert(_ use: GrantObligations.Use, at now: Timestamp) async -> Bool {
+        await insertion(of: use, at: now) == .first
+    }
+
+    /// Inserts an identifier that may be used once. Returns the answer of the store; `nil` if there is none.
+    func insertion(of use: GrantObligations.Use, at now: Timestamp) async -> GrantUseOutcome? {
         let answer = await ask { [store] () -> GrantUseOutcome? in
             try? await store.insert(use.key, until: use.until, at: now)
         }
-        return answer == .first
+        return answer ?? nil
     }
 }
 

@@ -62,10 +62,7 @@ extension Gate {
     /// Records the uses of a licence. Returns the refusal if one is not the first, or nobody can tell.
     func record(licence uses: [GrantObligations.Use], at now: Timestamp) async -> DenyCode? {
         for use in uses {
-            let answer = await ask { [store] () -> GrantUseOutcome? in
-                try? await store.insert(use.key, until: use.until, at: now)
-            }
-            switch answer {
+            switch await insertion(of: use, at: now) {
             case .first: continue
             case .replayed: return .licenceAlreadyIssued
             case .full: return .replayStoreFull

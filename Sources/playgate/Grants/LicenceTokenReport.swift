@@ -6,7 +6,7 @@ import Encodings
 import Licences
 import Platform
 
-/// What a token for a licence server says, for people and programs.
+/// A report on a token for a licence server, for people and programs.
 struct LicenceTokenReport {
     let token: UnverifiedLicenceToken
 

@@ -8,7 +8,7 @@ import GateTestSupport
 import PlaybackGate
 import Testing
 
-/// What players and vendors send to licence servers. Source: `licences.md`, section 7, and RFC 6381 for the types.
+/// A request as players send it to a licence server.
 struct LicenceRequestShape: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let headers: [String: String]

@@ -85,7 +85,7 @@ final class ProtectedFilm: Sendable {
         (self.periods, self.segments) = (periods, segments)
     }
 
-    /// What a licence server answers to a request for the licences of keys; `nil` for one that it does not understand.
+    /// Returns the answer of a licence server; `nil` to a request that it does not understand.
     private func licence(for body: String) -> [UInt8]? {
         struct Request: Decodable { let kids: [String] }
         guard let request = try? JSONDecoder().decode(Request.self, from: Data(body.utf8)) else { return nil }

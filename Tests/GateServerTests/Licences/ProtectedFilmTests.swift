@@ -25,7 +25,7 @@ import Testing
           - { folder: /film/tnt/, resource: TNT, manifest: [manifest.mpd, live.mpd], licences: [licence], grant: live }
         """
 
-    /// What docs/how-to/protect-licences.md adds to the page of nginx, for this film and its origin.
+    /// Returns the lines that docs/how-to/protect-licences.md adds to the page of nginx, for this film and its origin.
     private static func location() throws -> [String: String] {
         let page = try String(contentsOfFile: "\(repository)/docs/how-to/protect-licences.md", encoding: .utf8)
         let block = try #require(page.components(separatedBy: "```nginx-licence\n").last).components(
