@@ -33,6 +33,8 @@ let package = Package(
                 .product(name: "EdgeTokens", package: "playgate"),
                 .product(name: "URISigning", package: "playgate"),
                 .product(name: "VendorTokens", package: "playgate"),
+                .product(name: "AccessTokens", package: "playgate"),
+                .product(name: "Licences", package: "playgate"),
                 .product(name: "Manifests", package: "playgate"),
                 .product(name: "EmbeddedGate", package: "playgate"),
             ],

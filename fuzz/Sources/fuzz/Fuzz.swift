@@ -16,7 +16,7 @@ private let targets: [Target] = {
     var targets: [Target] = [
         .planted, .base64, .cbor, .cose, .keyset, .token, .claims, .envelope, .body, .fragment, .feed, .json, .path,
         .pattern, .time, .cat, .uri, .urisigning, .signed, .ere, .hls, .dash, .manifest, .embedded,
-        .segment, .reports, .orders,
+        .segment, .reports, .orders, .accessToken, .licence,
     ]
     #if SERVICE
         targets += [.configuration, .http, .target, .presented, .network, .spop]
