@@ -70,7 +70,7 @@ final class FilmBrowser: Sendable {
                 <script>
                 video.addEventListener('error', () => report('error-' + video.error.message))
                 // GStreamer leaves out what the last reload of a live playlist shows.
-                video.addEventListener('ended', () => report(`part-ended-${Math.round(video.currentTime)}`))
+                video.addEventListener('ended', () => report(`part-ended-${video.currentTime}-of-${video.duration}`))
                 video.src = url
                 </script>
                 """
@@ -105,10 +105,12 @@ final class FilmBrowser: Sendable {
             // To dash.js, a live stream has no end.
             const end = seconds > 0 && video.duration === Infinity ? seconds - 0.2 : video.duration
             if (!hasTurned && video.currentTime > turn) { hasTurned = true; video.currentTime = 0.2 }
-            if (!(end > 0 && video.currentTime > end - 0.1)) return
+            // Once it has ended, GStreamer's clock may stand where it last reported: less than half a second before.
+            const margin = video.ended ? 0.5 : 0.1
+            if (!(end > 0 && video.currentTime > end - margin)) return
             // To a player, a live stream may end where its playlist ends now.
             if (end < seconds - 0.5) return
-            const isWhole = seen.length === 1 && seen.start(0) < 0.1 && seen.end(0) > end - 0.2
+            const isWhole = seen.length === 1 && seen.start(0) < 0.1 && seen.end(0) > end - margin - 0.1
             document.cookie = 'kept=1'
             const cookies = document.cookie ? '' : '-without-cookies'
             report(`${isWhole ? 'whole' : `part-${seen.length}`}-${Math.round(end)}${cookies}`)
