@@ -110,10 +110,12 @@ final class FilmBrowser: Sendable {
             if (!(end > 0 && video.currentTime > end - margin)) return
             // To a player, a live stream may end where its playlist ends now.
             if (end < seconds - 0.5) return
-            const isWhole = seen.length === 1 && seen.start(0) < 0.1 && seen.end(0) > end - margin - 0.1
+            // VHS begins a tenth of a second later if it had to wait for the first sound. A segment is a second.
+            const isWhole = seen.length === 1 && seen.start(0) < 0.3 && seen.end(0) > end - margin - 0.1
             document.cookie = 'kept=1'
             const cookies = document.cookie ? '' : '-without-cookies'
-            report(`${isWhole ? 'whole' : `part-${seen.length}`}-${Math.round(end)}${cookies}`)
+            const pieces = Array.from(seen, (_, i) => `-${seen.start(i).toFixed(2)}-${seen.end(i).toFixed(2)}`).join('')
+            report(`${isWhole ? 'whole' : `part-${seen.length}`}-${Math.round(end)}${cookies}${isWhole ? '' : pieces}`)
         }
         for (const name of ['loadedmetadata', 'canplay']) video.addEventListener(name, () => video.playbackRate = Number(speed))
         for (const name of ['ended', 'timeupdate']) video.addEventListener(name, look)
@@ -265,7 +267,8 @@ final class FilmBrowser: Sendable {
             self.programs = programs
         }
 
-        /// Waits for the report: `part-PIECES-SECONDS`, or `whole-SECONDS` if it has played all of the stream, in one piece, and no request failed.
+        /// Waits for the report: `whole-SECONDS` if it has played all of the stream, in one piece, and no request failed; otherwise
+        /// `part-PIECES-SECONDS`, with the beginning and the end of each piece.
         func report(within seconds: Double) throws -> String {
             let report = { self.browser.messages.withLock { $0.reports[self.number] ?? "" } }
             let isDone = eventually(within: seconds) { !report().isEmpty }

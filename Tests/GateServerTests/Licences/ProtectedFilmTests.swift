@@ -84,7 +84,7 @@ import Testing
             // A live film is joined where it is live, and seen to its end.
             try gate.inRealTime {
                 let report = try tab.report(within: 60)
-                #expect(["whole-14", "part-1-14"].contains(report), "\(report)")
+                #expect(report == "whole-14" || report.hasPrefix("part-1-14-"), "\(report)")
             }
             #expect(Set(film.licences).count == 2, "\(film.licences)")
         }
