@@ -402,6 +402,18 @@ package final class ConfigurationSection {
         return value
     }
 
+    /// Returns what only experts change: the part `advanced` of this section.
+    ///
+    /// A key of the part that stands beside it gets an error that says so.
+    package func advanced<Value>(_ read: (ConfigurationSection) -> Value) -> Value {
+        let key = "advanced"
+        return section(key) { part in
+            let value = read(part)
+            for name in part.known where renamed[name] == nil { rename(name, to: "\(key): { \(name): … }") }
+            return value
+        }
+    }
+
     /// Returns a section, or `nil` if the file has none.
     package func optionalSection<Value>(_ key: String, read: (ConfigurationSection) -> Value) -> Value? {
         guard table != nil || has(key) else {

@@ -100,11 +100,11 @@ extension ManifestRefusal {
     /// The first thing for an operator to check if this code is frequent.
     package var operatorHint: String {
         switch self {
-        case .notServed: "Check that the edge sends only manifests here, and manifest.suffixes."
+        case .notServed: "Check that the edge sends only manifests here, and manifest.advanced.suffixes."
         case .withoutGrant: "Check that the entry has a profile of format cat, its signing key, and the store of uses."
         case .notFound: "Check manifest.origin: the path of a request follows its path."
         case .failed: "Check the origin's log."
-        case .redirected: "Name the host that the origin redirects to in manifest.allowRedirectsTo."
+        case .redirected: "Name the host that the origin redirects to in manifest.advanced.allowRedirectsTo."
         case .unreachable: "Check manifest.origin, the origin's certificate and the network."
         case .timedOut:
             "Check the origin, and advanced.manifests.response: blocking reloads take three target durations."

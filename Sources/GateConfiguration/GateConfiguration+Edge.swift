@@ -32,20 +32,22 @@ extension GateConfiguration.Edge {
         #endif
         peers = TrustedPeers(section, tls: all.first?.listener.tls)
         let answering = EdgeDialect.allCases.filter { $0.endpoint != nil }
-        dialects = EdgeDialect.readSet("dialects", from: section, of: answering, default: answering)
+        let ages = Duration.zero ... .seconds(3600)
+        let age: Duration
+        (dialects, redirects, age) = section.advanced { part in
+            let redirecting = EdgeDialect.allCases.filter(\.row.passesRedirects)
+            return (
+                EdgeDialect.readSet("dialects", from: part, of: answering, default: answering),
+                EdgeDialect.readSet("redirects", from: part, of: redirecting, default: []),
+                part.duration("maxCacheAge", in: ages, default: .seconds(5))
+            )
+        }
+        maxCacheAge = age.components.seconds
+        section.rename("cacheCeiling", to: "advanced: { maxCacheAge: … }")
         if !offloads.isEmpty { dialects.insert(.spoe) }
         if !grpc.isEmpty { dialects.insert(.grpc) }
-        redirects = EdgeDialect.readSet(
-            "redirects",
-            from: section,
-            of: EdgeDialect.allCases.filter(\.row.passesRedirects),
-            default: []
-        )
         forwardedFor = ForwardedFor(section)
         sources = TokenSources(section, tokensOfEntries: tokensOfEntries, profiles: profiles)
-        section.rename("cacheCeiling", to: "maxCacheAge")
-        let age = section.duration("maxCacheAge", in: .zero ... .seconds(3600), default: .seconds(5))
-        maxCacheAge = age.components.seconds
     }
 }
 

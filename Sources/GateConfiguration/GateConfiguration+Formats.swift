@@ -88,16 +88,12 @@ extension ConfigurationSection {
     /// Notes rules that a format cannot follow, and removes those that are defaults.
     func noteConflicts(of rules: inout GrantProfile.Rules, _ format: GrantFormat) {
         if format != .uriSigning {
-            noteSignedURISettings()
             if rules.binding.address == .exact {
                 note(at: "bind", message: "address: exact is for signed URIs, which encrypt it")
             }
             if rules.renewal?.way == .query { note(at: "renew", message: "type: query is for signed URIs") }
         }
         guard format != .cat else { return }
-        if has("checkedBy") {
-            note(at: "checkedBy", message: "is for Common Access Tokens: others check \(format.name) anyway")
-        }
         if !rules.binding.headers.isEmpty, format.isVendors {
             note(at: "bind", message: "headers: \(format.name) has no header fields")
         }

@@ -285,19 +285,20 @@ extension GateConfiguration.Grants.Issuer {
         case .remote(let set): remote = set
         case nil: break
         }
-        let missing = Set(section.choices("optionalClaims", of: OptionalClaim.self) ?? [])
         for (old, claim) in [("requireExpiry", "exp"), ("requireIssuer", "iss"), ("requireContainer", "cdniuc")] {
-            section.rename(old, to: "optionalClaims: [\(claim)]", unless: "true")
+            section.rename(old, to: "advanced: { optionalClaims: [\(claim)] }", unless: "true")
         }
         algorithms = Self.algorithms(in: section, for: format)
-        signed = GateConfiguration.Grants.SignedIssuer(section, format: format, missing: missing)
         audience = section.strings("audience") ?? []
         location = section.location
-        accepted = AcceptedIssuer(name)
-        accepted.isOwn = section.bool("own", default: false)
-        accepted.requiresExpiration = !missing.contains(.exp)
-        let session = section.duration("maximumSession", in: .seconds(60) ... .seconds(30 * 86_400), default: .zero)
-        if session > .zero { accepted.maximumSession = session }
+        let (name, format) = (name, format)
+        (accepted, signed) = section.advanced { part in
+            let missing = Set(part.choices("optionalClaims", of: OptionalClaim.self) ?? [])
+            return (
+                AcceptedIssuer(name, in: part, missing: missing),
+                GateConfiguration.Grants.SignedIssuer(part, format: format, missing: missing)
+            )
+        }
         if keys.isEmpty, keySet == nil, remote == nil, !section.isFaulty {
             section.note(at: "keys", message: "keys is missing, and source: name the keys of the issuer")
         }
@@ -316,6 +317,20 @@ extension GateConfiguration.Grants.Issuer {
     }
 }
 
+extension AcceptedIssuer {
+    fileprivate init(
+        _ name: String,
+        in section: ConfigurationSection,
+        missing: Set<GateConfiguration.Grants.Issuer.OptionalClaim>
+    ) {
+        self.init(name)
+        isOwn = section.bool("own", default: false)
+        requiresExpiration = !missing.contains(.exp)
+        let session = section.duration("maximumSession", in: .seconds(60) ... .seconds(30 * 86_400), default: .zero)
+        if session > .zero { maximumSession = session }
+    }
+}
+
 extension GrantProfile {
     fileprivate convenience init(_ name: String, in section: ConfigurationSection, countsRenewals: Bool) {
         let format = section.grantFormat()
@@ -325,6 +340,7 @@ extension GrantProfile {
         let issuer = format.isVendors ? name : named
         let keys = section.strings("key")
         var rules = Rules(section)
+        section.advanced { rules.readAdvanced($0, format) }
         section.noteConflicts(of: &rules, format)
         if countsRenewals { rules.countRenewals(of: format, in: section) }
         self.init(name, format: format, issuer: issuer, keyIDs: keys ?? [], rules: rules)
@@ -353,10 +369,21 @@ extension GrantProfile.Rules {
         section.rename("streams", to: "maxConcurrentStreams")
         let limit = section.integer("maxConcurrentStreams", in: 0...StreamLease.maximumLimit, default: 0)
         streamLimit = limit > 0 ? limit : nil
+        noteConflicts(section)
+    }
+
+    /// Reads what few profiles change.
+    fileprivate mutating func readAdvanced(_ section: ConfigurationSection, _ format: GrantFormat) {
         coversUnverified = section.bool("unverified", default: false)
         isCheckedByOthers = section.choice("checkedBy", default: Checker.gates) == .others
+        if format != .cat, section.has("checkedBy") {
+            section.note(
+                at: "checkedBy",
+                message: "is for Common Access Tokens: others check \(format.name) anyway"
+            )
+        }
         signing = GrantProfile.SignedURIs(section)
-        noteConflicts(section)
+        if format == .uriSigning { section.noteConflictsOfSigning(self) } else { section.noteSignedURISettings() }
     }
 
     private enum Scheme: String, CaseIterable { case https, http }

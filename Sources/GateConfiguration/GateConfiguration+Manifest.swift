@@ -79,10 +79,19 @@ extension GateConfiguration.Manifest {
             section.note(at: "origin", message: "origin is missing, such as https://origin.example")
         }
         origin = section.parsed("origin", default: .none) { try OriginAddress($0) }
-        redirectHosts = section.authorities("allowRedirectsTo")
-        publicPath = section.publicPath("publicPath")
-        mode = Mode(section.choice("mode", default: .segment), parameter: section.parameter("parameter"))
-        options = section.manifestOptions("rewrite")
+        let margins = Duration.zero ... .seconds(86_400)
+        let parameter: String
+        (redirectHosts, publicPath, parameter, options, suffixes, margin) = section.advanced { part in
+            (
+                part.authorities("allowRedirectsTo"), part.publicPath("publicPath"), part.parameter("parameter"),
+                part.manifestOptions("rewrite"), part.suffixes("suffixes"),
+                part.duration("vodMargin", in: margins, default: .seconds(3600))
+            )
+        }
+        for old in ManifestOption.allCases.map(\.rawValue) {
+            section.rename(old, to: "advanced: { rewrite: [\(old)] }", unless: "false")
+        }
+        mode = Mode(section.choice("mode", default: .segment), parameter: parameter)
         hosts = section.hostNames("hosts")
         profile = section.optionalString("profile")
         sources = TokenSources(
@@ -93,9 +102,7 @@ extension GateConfiguration.Manifest {
         )
         // A cookie must not hide the grant that a redirect put into the URL.
         .trying(first: mode.source)
-        suffixes = section.suffixes("suffixes")
         paths = section.patterns("paths")
-        margin = section.duration("vodMargin", in: .zero ... .seconds(86_400), default: .seconds(3600))
         limits = advanced.manifests
         section.rename("fetches", to: "advanced: { manifests: { fetches: … } }")
         section.rename("manifestBytes", to: "advanced: { manifests: { bytes: … } }")
@@ -155,16 +162,21 @@ extension CrossOriginRules {
                 message: "\(name) must be * or an origin without a path, such as https://player.example"
             )
         }
-        let allowsCredentials = section.bool("credentials", default: false)
+        let ages = Duration.zero ... .seconds(86_400)
+        let (allowsCredentials, age, headers) = section.advanced { part in
+            (
+                part.bool("credentials", default: false), part.duration("maxAge", in: ages, default: .seconds(600)),
+                part.fieldNames("allowHeaders")
+            )
+        }
         if names.contains("*"), names.count > 1 || allowsCredentials {
             section.note(at: "origins", message: "* must be alone, and without credentials")
         }
-        let age = section.duration("maxAge", in: .zero ... .seconds(86_400), default: .seconds(600))
         self.init(
             origins: names.contains("*") ? nil : names.map { $0.lowercased() },
             allowsCredentials: allowsCredentials,
             maximumAge: age.components.seconds,
-            requestHeaders: section.fieldNames("allowHeaders")
+            requestHeaders: headers
         )
     }
 }
@@ -191,7 +203,6 @@ private enum ManifestOption: String, CaseIterable {
 extension ConfigurationSection {
     /// Reads the changes to manifests besides the grants in their references.
     fileprivate func manifestOptions(_ key: String) -> ManifestRules.Options {
-        for old in ManifestOption.allCases.map(\.rawValue) { rename(old, to: "\(key): [\(old)]", unless: "false") }
         let named = choices(key, of: ManifestOption.self) ?? []
         var options: ManifestRules.Options = []
         if named.contains(.keysWithoutGrant) { options.insert(.sparingKeys) }

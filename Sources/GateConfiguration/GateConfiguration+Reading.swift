@@ -44,7 +44,7 @@ extension GateConfiguration {
         self.isShadow = isShadow
         let state = StateFolder(root, store: use.store)
         self.state = state
-        let advanced = root.section("advanced", read: Advanced.init)
+        let advanced = root.advanced(Advanced.init)
         self.advanced = advanced
         let keySets = advanced.keySets
         let starts = root.list("starts") { Start($0, keySets: keySets) }
@@ -98,7 +98,7 @@ extension GateConfiguration {
         self.catalogue = catalogue
         // The cache is on by default only if an entry lets a token be presented repeatedly.
         let isRepeated = catalogue.entries.contains { $0.value.use == .withinTTL }
-        verification = root.section("verification", read: Verification.init)
+        root.rename("verification", to: "trust: { match: …, advanced: { earlyLeeway: …, maximumTimeToLive: … } }")
         cacheCapacity = (tokens: isRepeated ? advanced.cache : 0, grants: advanced.cache)
         policies = root.list("policies", read: PlaybackPolicy.init)
         api = root.section("api") { API($0, limits: advanced.limits) }
@@ -194,8 +194,7 @@ extension GateConfiguration.Log {
     fileprivate init(_ section: ConfigurationSection) {
         format = section.choice("format", default: LogFormat.json)
         level = section.choice("level", default: LogLevel.info)
-        checks = section.choice("checks", default: CheckLog.decisive)
-        salt = section.secret("salt")
+        (checks, salt) = section.advanced { ($0.choice("checks", default: CheckLog.decisive), $0.secret("salt")) }
     }
 }
 

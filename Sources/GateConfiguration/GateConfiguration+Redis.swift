@@ -23,12 +23,15 @@
                     return nil
                 }
             }
-            let sentinelUser = section.optionalString("sentinelUser")
-            let sentinelPassword = section.secret("sentinelPassword").map { RedisPassword($0.text) }
             let password = section.secret("password").map { RedisPassword($0.text) }
-            let keyPrefix = section.string("keyPrefix", default: "playgate:")
             let authorities = section.optionalPath("authorities")
-            let replicas = section.integer("wait", in: 0...16, default: 0)
+            let isOfSentinels = if case .sentinels = url?.servers { true } else { false }
+            let (sentinels, keyPrefix, replicas) = section.advanced { part in
+                (
+                    SentinelAccount(part, isUsed: isOfSentinels || url == nil),
+                    part.string("keyPrefix", default: "playgate:"), part.integer("wait", in: 0...16, default: 0)
+                )
+            }
             if !section.has("url") { section.note(at: "url", message: "url is missing: \(RedisURL.forms)") }
             if password != nil, url?.password != nil {
                 section.note(at: "password", message: "is in the url too")
@@ -37,20 +40,13 @@
             if url?.user != nil, password == nil, url?.password == nil, !section.isFaulty {
                 section.note(at: "url", message: "has a user, who needs a password: in the url, or as password")
             }
-            if sentinelUser != nil, sentinelPassword == nil, !section.isFaulty {
-                section.note(at: "sentinelUser", message: "needs sentinelPassword")
-            }
-            let isOfSentinels = if case .sentinels = url?.servers { true } else { false }
-            for key in ["sentinelUser", "sentinelPassword"] where section.has(key) && url != nil && !isOfSentinels {
-                section.note(at: key, message: "needs a url that begins with redis-sentinel:// or rediss-sentinel://")
-            }
             if authorities != nil, let url, !url.isEncrypted {
                 section.note(at: "authorities", message: "needs a url that begins with rediss")
             }
             var servers = url?.servers ?? .one(.tcp(host: "", port: 0))
-            if case .sentinels(var sentinels) = servers {
-                (sentinels.user, sentinels.password) = (sentinelUser, sentinelPassword)
-                servers = .sentinels(sentinels)
+            if case .sentinels(var named) = servers {
+                (named.user, named.password) = (sentinels.user, sentinels.password)
+                servers = .sentinels(named)
             }
             self.init(
                 servers,
@@ -62,6 +58,24 @@
             )
             // The rest of the deadline is for the write itself.
             if replicas > 0 { wait = Wait(replicas: replicas, timeout: min(deadline / 2, .seconds(1))) }
+        }
+    }
+
+    /// The account of sentinels that need one.
+    private struct SentinelAccount {
+        let user: String?
+        let password: RedisPassword?
+
+        /// - Parameter isUsed: True if the URL may name sentinels.
+        init(_ section: ConfigurationSection, isUsed: Bool) {
+            user = section.optionalString("sentinelUser")
+            password = section.secret("sentinelPassword").map { RedisPassword($0.text) }
+            if user != nil, password == nil, !section.isFaulty {
+                section.note(at: "sentinelUser", message: "needs sentinelPassword")
+            }
+            for key in ["sentinelUser", "sentinelPassword"] where section.has(key) && !isUsed {
+                section.note(at: key, message: "needs a url that begins with redis-sentinel:// or rediss-sentinel://")
+            }
         }
     }
 

@@ -151,15 +151,26 @@ extension ConfigurationSection {
         }
     }
 
-    /// Notes rules of a profile that signed URIs cannot follow.
+    /// Notes common rules of a profile that signed URIs cannot follow.
     func noteConflictsOfSignedURIs(_ rules: GrantProfile.Rules) {
-        let signing = rules.signing
         if !rules.binding.headers.isEmpty {
             note(at: "bind", message: "headers: signed URIs have no claim for header fields")
         }
-        if rules.binding.address != .none, signing.encryptionKey == nil {
-            note(at: "bind", message: "address: requires encrypt: cdniip is encrypted for those who check it")
+        if rules.binding.address != .none, rules.signing.encryptionKey == nil {
+            let reason = "cdniip is encrypted for those who check it"
+            note(at: "bind", message: "address: requires advanced: { encrypt: … }: \(reason)")
         }
+        if let way = rules.renewal?.way, way != .cookie, way != .query {
+            note(
+                at: "renew",
+                message: "type: signed URIs are renewed by cookie or query; none turns it off"
+            )
+        }
+    }
+
+    /// Notes settings of signed URIs that contradict each other or the rest of their profile.
+    func noteConflictsOfSigning(_ rules: GrantProfile.Rules) {
+        let signing = rules.signing
         if signing.subject != .none, signing.encryptionKey == nil {
             note(at: "subject", message: "requires encrypt: sub is never in clear")
         }
@@ -171,12 +182,6 @@ extension ConfigurationSection {
         }
         if signing.container == .hash, rules.host == nil {
             note(at: "container", message: "hash requires host: it is of a whole URL")
-        }
-        if let way = rules.renewal?.way, way != .cookie, way != .query {
-            note(
-                at: "renew",
-                message: "type: signed URIs are renewed by cookie or query; none turns it off"
-            )
         }
     }
 }

@@ -66,10 +66,10 @@ extension GateConfiguration.Traces {
             return text
         }
         share = section.parsed("sample", default: SampleShare(millionths: 10_000)) { try SampleShare($0) }
-        limit = section.integer("limit", in: 1...5000, default: 100)
-        service = section.string("service", default: "playgate")
-        if service.isEmpty || service.utf8.count > 255 {
-            section.note(at: "service", message: "must have 1 to 255 bytes")
+        (limit, service) = section.advanced { part in
+            let service = part.string("service", default: "playgate")
+            if !(1...255 ~= service.utf8.count) { part.note(at: "service", message: "must have 1 to 255 bytes") }
+            return (part.integer("limit", in: 1...5000, default: 100), service)
         }
         headers = section.secrets("headers").map { Header(name: $0.key, value: $0.value) }
         for header in headers where !header.isValid {

@@ -23,11 +23,9 @@ extension GateConfiguration.Trust {
         anchors = (section.strings("anchors") ?? []).map {
             Located(value: section.resolve($0), location: section.location("anchors"))
         }
-        switch section.choice("minimumKeySize", default: KeySize.standard) {
-        case .standard: minimumKeySize = .standard
-        case .three: minimumKeySize = .atLeast(3072)
-        case .four: minimumKeySize = .atLeast(4096)
-        case .legacy: minimumKeySize = .legacy1024
+        let matchOptions = MediaResource.MatchOptions(section)
+        (minimumKeySize, verification) = section.advanced { part in
+            (part.choice("minimumKeySize", default: KeySize.standard).minimum, .init(part, matching: matchOptions))
         }
     }
 
@@ -36,6 +34,15 @@ extension GateConfiguration.Trust {
         case three = "rsa3072"
         case four = "rsa4096"
         case legacy = "legacy-rsa1024"
+
+        var minimum: MinimumRSAKeySize {
+            switch self {
+            case .standard: .standard
+            case .three: .atLeast(3072)
+            case .four: .atLeast(4096)
+            case .legacy: .legacy1024
+            }
+        }
     }
 }
 
@@ -70,7 +77,7 @@ extension Timestamp {
 }
 
 extension GateConfiguration.Verification {
-    package init(_ section: ConfigurationSection) {
+    fileprivate init(_ section: ConfigurationSection, matching matchOptions: MediaResource.MatchOptions) {
         earlyLeeway = section.duration("earlyLeeway", in: .zero ... .seconds(120), default: .seconds(60))
         lateLeeway = section.duration("lateLeeway", in: .zero ... .seconds(120), default: .zero)
         maximumTimeToLive = section.duration(
@@ -78,8 +85,7 @@ extension GateConfiguration.Verification {
             in: .milliseconds(1) ... .seconds(86_400),
             default: .seconds(900)
         )
-        section.rename("cache", to: "advanced: { cache: … }")
-        matchOptions = MediaResource.MatchOptions(section)
+        self.matchOptions = matchOptions
     }
 }
 

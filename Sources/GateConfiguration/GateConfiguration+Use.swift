@@ -15,8 +15,7 @@ extension GateConfiguration.Use {
     package init(_ section: ConfigurationSection, isShadow: Bool) {
         // The key that is there says which store it is.
         section.rename("store", to: "the store by the key that is there: sqlite, redis, or none for memory")
-        section.rename("memory", to: "capacity, without memory")
-        let capacity = section.integer("capacity", in: 1...100_000_000, default: 1_000_000)
+        section.rename("memory", to: "advanced: { capacity: … }")
         let file = section.optionalString("sqlite").map { name in
             if name.isEmpty { section.note(at: "sqlite", message: "must name the file of the store") }
             return Located(value: section.resolve(name), location: section.location("sqlite"))
@@ -27,10 +26,17 @@ extension GateConfiguration.Use {
             default: .milliseconds(250)
         )
         let others = ["sqlite", "redis"].filter { section.has($0) }
-        if others.count > 1 { section.note(at: "redis", message: "sqlite and redis exclude each other") }
-        if section.has("capacity"), !others.isEmpty {
-            section.note(at: "capacity", message: "is for the store in memory: \(others[0]) is named")
+        let (capacity, maximumUses, whenUnavailable) = section.advanced { part in
+            if part.has("capacity"), !others.isEmpty {
+                part.note(at: "capacity", message: "is for the store in memory: \(others[0]) is named")
+            }
+            return (
+                part.integer("capacity", in: 1...100_000_000, default: 1_000_000),
+                part.integer("maximumUses", in: 1...TokenUse.maximumUsesLimit, default: 1),
+                part.choice("whenUnavailable", default: WhenUnavailable.refuse)
+            )
         }
+        if others.count > 1 { section.note(at: "redis", message: "sqlite and redis exclude each other") }
         store = file.map { .sqlite($0) } ?? .memory(capacity: capacity)
         #if Redis
             let redis = section.optionalSection("redis", orTextOf: "url") { RedisSettings($0, deadline: deadline) }
@@ -41,9 +47,9 @@ extension GateConfiguration.Use {
             }
         #endif
         rules = Gate.Rules(
-            maximumUses: section.integer("maximumUses", in: 1...TokenUse.maximumUsesLimit, default: 1),
+            maximumUses: maximumUses,
             storeDeadline: deadline,
-            allowsUnknownUse: section.choice("whenUnavailable", default: WhenUnavailable.refuse) == .allow,
+            allowsUnknownUse: whenUnavailable == .allow,
             isShadow: isShadow
         )
     }

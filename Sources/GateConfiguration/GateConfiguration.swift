@@ -22,7 +22,6 @@ package struct GateConfiguration: Sendable {
     package var starts: [Start]
     /// The tokens for licence servers.
     package var licenceTokens: [LicenceTokens]
-    package var verification: Verification
     /// The number of authenticated tokens, and of grants, that are cached; 0 for none. Tokens are cached only if an entry lets
     /// them be presented again.
     package var cacheCapacity: (tokens: Int, grants: Int)
@@ -71,6 +70,8 @@ package struct GateConfiguration: Sendable {
         package var keys: [Key]
         package var anchors: [Located<String>]
         package var minimumKeySize: MinimumRSAKeySize
+        /// The rules by which media tokens are verified.
+        package var verification: Verification
 
         package struct Key: Hashable, Sendable {
             package var file: Located<String>
@@ -81,6 +82,7 @@ package struct GateConfiguration: Sendable {
         }
     }
 
+    /// The rules by which media tokens are verified, besides their keys.
     package struct Verification: Hashable, Sendable {
         package var earlyLeeway: Duration
         package var lateLeeway: Duration

@@ -141,7 +141,7 @@ package struct GateLoader: Sendable {
     }
 
     private static func policy(from configuration: GateConfiguration, problems: ProblemList) -> VerificationPolicy? {
-        let verification = configuration.verification
+        let verification = configuration.trust.verification
         var requestors: [String] = []
         let entries = configuration.catalogue.entries.compactMap(\.value.protection.requestor)
         for requestor in entries + configuration.catalogue.feeds.map(\.requestor)
@@ -160,7 +160,7 @@ package struct GateLoader: Sendable {
                 matchOptions: verification.matchOptions
             )
         } catch {
-            problems.add(at: configuration.file.location("verification"), message: "\(error)")
+            problems.add(at: configuration.file.location("trust"), message: "\(error)")
             return nil
         }
     }

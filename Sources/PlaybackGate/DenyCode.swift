@@ -218,7 +218,7 @@ extension RefusalReason {
         case .requestorMismatch: "Check the requestor of the catalogue entry and of the application."
         case .issuedInFuture: "Check the clocks of the issuer and of this machine."
         case .expired: "Players start long after their authorization, or the clock of this machine is wrong."
-        case .ttlNotPositive, .ttlTooLong: "Check the issuer's ttl, and verification.maximumTimeToLive."
+        case .ttlNotPositive, .ttlTooLong: "Check the issuer's ttl, and trust.advanced.maximumTimeToLive."
         case .resourceMismatch: "Compare the resource in the catalogue with the one in the player's request."
         case .internalFailure: "Check the memory of this machine."
         default: "Check if the token was cut or decoded twice on its way, or is not a media token."

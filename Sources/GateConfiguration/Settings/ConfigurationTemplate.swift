@@ -60,9 +60,9 @@ package struct ConfigurationTemplate {
         switch store {
         case .memory:
             """
-            # The record of used tokens. In memory it is lost with the process: name sqlite or redis before production.
-            replayStore:
-              capacity: 1000000
+            # The record of used tokens is in memory, and lost with the process: name sqlite or redis before production.
+            # replayStore:
+            #   sqlite: /var/lib/playgate/uses.sqlite
 
             # The keys of streams, which the first start makes.
             stateFolder: state

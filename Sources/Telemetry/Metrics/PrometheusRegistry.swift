@@ -108,7 +108,7 @@ package final class PrometheusRegistry: MetricsFactory {
         "playgate_edge_requests_total": "Edge checks by dialect and status.",
         "playgate_spoe_disconnects_total": "Connections of HAProxy that ended by a DISCONNECT frame, by side and code.",
         "playgate_spans_total":
-            "Spans of decisions by result: sent, refused by the collector, or dropped beyond traces.limit or the buffer.",
+            "Spans of decisions by result: sent, refused by the collector, or dropped beyond traces.advanced.limit or the buffer.",
         "playgate_manifest_requests_total": "Requests for manifests by result.",
         "playgate_manifest_origin_fetch_seconds": "Time from a request to the origin to the end of its answer.",
     ]

@@ -16,7 +16,7 @@ import Testing
     private static func configuration(_ rules: String = "", profile: String = "") -> String {
         RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             keys: { k1: { secret: \(secret) } }
             grants:
               subjectKey: \(secret)

@@ -24,7 +24,7 @@ import Testing
     private static func configuration(_ key: String) -> String {
         RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             keys: { akamai: { secret: \(String(repeating: "0f", count: 32)), encoding: hex } }
             grants:
               subjectKey: \(secret)

@@ -16,7 +16,7 @@ import Testing
     private static func configuration(_ tvs: String = "  tvs: get\n") -> String {
         RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             keys: { k1: { secret: \(secret) }, k2: { secret: \(secret) }, akamai: { secret: "\(hex)", encoding: hex } }
             grants:
               subjectKey: \(secret)

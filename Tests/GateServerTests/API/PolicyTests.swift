@@ -22,13 +22,13 @@ import Testing
     ) -> String {
         RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             keys: { k1: { secret: \(String(repeating: "A", count: 44)) } }
             grants: { subjectKey: "\(secret)", profiles: { live: { issuer: playgate, key: k1, host: cdn.example } } }
             edge:
               listen: 127.0.0.1:0
               tokens: [{ query: token }]
-              dialects: [nginx]
+              advanced: { dialects: [nginx] }
             advanced: { bundleMaxAge: \(goodFor) }
             """,
             catalogue: """

@@ -31,7 +31,7 @@ import Testing
     private static func configuration(_ keys: String, profile: String) -> String {
         RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             keys:
             \(keys)
             grants:

@@ -13,7 +13,7 @@ import Testing
 
 @Suite struct `The export of revocations` {
     private static let secret = "a-secret-for-tests-of-more-than-32-bytes-of-Base"
-    private static let small = "replayStore: { capacity: 1000 }\n"
+    private static let small = "replayStore: { advanced: { capacity: 1000 } }\n"
     private static let configuration = RunningGate.configuration(small + "grants: { subjectKey: \"\(secret)\" }")
     private static let session = "e688045c604d5ecc272cf7d83b00ec16"
 

@@ -8,7 +8,12 @@ import Testing
 
 @Suite struct `A revocation by the API` {
     private static let day: Int64 = 86_400
-    private static let small = "replayStore: { capacity: 1000 }\n"
+    private static let small = "replayStore: { advanced: { capacity: 1000 } }\n"
+
+    /// A configuration with advanced settings of `trust`.
+    private static func configuration(_ rules: String) -> String {
+        RunningGate.configuration(small).replacing("signer.pem }] }", with: "signer.pem }], advanced: { \(rules) } }")
+    }
 
     /// A revocation of the session or the MVPD of all tokens, and the number of seconds until newer tokens are accepted.
     struct Word: Sendable, CustomTestStringConvertible {
@@ -16,7 +21,8 @@ import Testing
         let member: String
         /// The offset in seconds from now; `nil` if the body omits the member.
         var issuedBefore: Int64?
-        var configuration = ""
+        /// The advanced settings of `trust`.
+        var rules = ""
         let goodFrom: Int64
         let code: String
     }
@@ -40,14 +46,14 @@ import Testing
         Word(
             testDescription: "session, a small leeway",
             member: "sessionGUID",
-            configuration: "verification: { earlyLeeway: 5s }",
+            rules: "earlyLeeway: 5s",
             goodFrom: 5,
             code: "session_revoked"
         ),
         Word(
             testDescription: "session, no leeway",
             member: "sessionGUID",
-            configuration: "verification: { earlyLeeway: 0s }",
+            rules: "earlyLeeway: 0s",
             goodFrom: 0,
             code: "session_revoked"
         ),
@@ -55,7 +61,7 @@ import Testing
 
     /// The clock of an issuer may be ahead: a token from before the revocation may have an issue time after it.
     @Test(arguments: words) func `reaches what was stamped within the early leeway`(word: Word) async throws {
-        try await RunningGate.with(RunningGate.configuration(Self.small + word.configuration)) { (gate) throws in
+        try await RunningGate.with(Self.configuration(word.rules)) { (gate) throws in
             let start = gate.now
             let names = ["sessionGUID": "s1", "mvpd": "SandboxMVPD"]
             let before = word.issuedBefore.map { seconds in
@@ -99,8 +105,8 @@ import Testing
             let other = try GateSample.token(GateSample.claims(session: "s2", ttl: Self.day * 1000), at: start)
             #expect(try gate.play(token: token).code == "ttl_too_long")
             #expect(try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s1\"}").status == 201)
-            let longest = "verification: { maximumTimeToLive: 24h, lateLeeway: 2m, earlyLeeway: 2m }"
-            try gate.folder.write("gate.yaml", contents: RunningGate.configuration(Self.small + longest))
+            let longest = "maximumTimeToLive: 24h, lateLeeway: 2m, earlyLeeway: 2m"
+            try gate.folder.write("gate.yaml", contents: Self.configuration(longest))
             #expect(try gate.admin("POST", path: "/reload").status == 200)
             for seconds in [1, Self.day, Self.day + 120] {
                 gate.now = start.adding(seconds: seconds)
@@ -112,7 +118,7 @@ import Testing
 
     @Test(arguments: ["", ", sqlite: uses.sqlite"])
     func `is listed and lifted, by its id and by its subject, and logged with its caller`(store: String) async throws {
-        let use = "replayStore: { deadline: 10s\(store) }\nlog: { salt: s }\n"
+        let use = "replayStore: { deadline: 10s\(store) }\nlog: { advanced: { salt: s } }\n"
         try await RunningGate.with(RunningGate.configuration(use)) { (gate) throws in
             #expect((try gate.get("/v1/revocations").json["revocations"] as? [Any])?.isEmpty == true)
             let answer = try gate.post("/v1/revocations", body: "{\"sessionGUID\":\"s2\"}")

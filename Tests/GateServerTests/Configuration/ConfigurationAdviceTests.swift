@@ -28,7 +28,7 @@ import Testing
     private static let key =
         "keys: [{ name: players, sha256: \(String(repeating: "a", count: 64)), scopes: [playback] }]"
     private static let (memory, file) = (
-        "{ capacity: 100 }", "{ sqlite: FOLDER/uses }"
+        "{ advanced: { capacity: 100 } }", "{ sqlite: FOLDER/uses }"
     )
     private static let port = "listen: \"127.0.0.1:0\""
 

@@ -71,7 +71,7 @@ import Testing
             requestor: 1
             trust: { keys: [{ fil: signer.pem }] }
             catalogue: { entries: [{ media: a }] }
-            replayStore: { whenUnavailable: none, deadline: soon }
+            replayStore: { deadline: soon, advanced: { whenUnavailable: none } }
             api: { anonymous: maybe, listen: nowhere }
             nonsense: true
             """

@@ -88,7 +88,13 @@ import Testing
             "grants without tags",
             Parts(live: "issuer: playgate, key: k1, revocation: none, audience: [cdn-2], methods: GET")
         ),
-        ("a limit", Parts(live: "issuer: playgate, key: k1, maxConcurrentStreams: 64, unverified: true, session: 30m")),
+        (
+            "a limit",
+            Parts(
+                live:
+                    "issuer: playgate, key: k1, maxConcurrentStreams: 64, session: 30m, advanced: { unverified: true }"
+            )
+        ),
         (
             "two profiles",
             Parts(
@@ -116,7 +122,7 @@ import Testing
             "another issuer",
             Parts(
                 issuers:
-                    "{ issuer: other, source: other.json, audience: [here], optionalClaims: [exp], maximumSession: 12h }"
+                    "{ issuer: other, source: other.json, audience: [here], advanced: { optionalClaims: [exp], maximumSession: 12h } }"
             )
         ),
         (

@@ -14,7 +14,7 @@ import Testing
     private static func configuration(remembers: Bool = true, tokens: String = "", ceiling: String = "5s") -> String {
         RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             keys: { k1: { secret: \(secret) }, k2: { secret: \(secret) } }
             grants:
               subjectKey: \(secret)
@@ -22,8 +22,7 @@ import Testing
               issuers: [{ issuer: partner, keys: [k2] }]
             edge:
               listen: ["127.0.0.1:0", "spoe:127.0.0.1:0"]
-              maxCacheAge: \(ceiling)
-              dialects: [forward, nginx]
+              advanced: { maxCacheAge: \(ceiling), dialects: [forward, nginx] }
               tokens: [{ query: token }, { cookie: media-token }, { segment: t- }\(tokens)]
             advanced: { cache: \(remembers ? 16384 : 0) }
             """,

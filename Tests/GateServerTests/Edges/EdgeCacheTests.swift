@@ -87,7 +87,8 @@ import Testing
         let replacing = ["    upstream gate {\n": "    \(stale)\n    upstream gate {\n"]
         let edges = edge == .nginx ? replacing : [:]
         let gone = GoneGate()
-        try await edge.withGate(edge: ", maxCacheAge: 1s", replacing: edges, folder: folder) { (gate, proxy) throws in
+        try await edge.withGate(edge: ", advanced: { maxCacheAge: 1s }", replacing: edges, folder: folder) {
+            (gate, proxy) throws in
             let cookie = ["Cookie": "media-token=\(try gate.token())"]
             for _ in 0..<3 { #expect(try proxy.get("/live/seg/1", headers: cookie).status == 200) }
             gone.hold(proxy, cookie: cookie)

@@ -68,7 +68,7 @@ struct GRPCCall {
     private static func configuration(_ addresses: String = "\"grpc:127.0.0.1:0\"", more: String = "") -> String {
         RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             edge: { listen: ["127.0.0.1:0", \(addresses)], tokens: [{ query: token }, { cookie: media-token }]\(more) }
             """,
             catalogue: EdgeProxy.catalogue

@@ -9,7 +9,7 @@ import Testing
 @Suite struct `A request that an edge asks about` {
     private static func configuration(_ entries: String = "", tokens: String = "{ query: token }") -> String {
         RunningGate.configuration(
-            "replayStore: { capacity: 1000 }\nedge: { listen: \"127.0.0.1:0\", tokens: [\(tokens)] }",
+            "replayStore: { advanced: { capacity: 1000 } }\nedge: { listen: \"127.0.0.1:0\", tokens: [\(tokens)] }",
             catalogue: """
                     - { path: /live/seg/, resource: TNT, admits: ttl }
                     - { path: /live/free/, protected: false }

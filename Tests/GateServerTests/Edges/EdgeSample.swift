@@ -112,7 +112,7 @@ struct EdgeSample {
     }
 
     private static let edge = """
-        replayStore: { capacity: 1000 }
+        replayStore: { advanced: { capacity: 1000 } }
         keys: { k: { secret: \(Base64.encode(secret)) } }
         grants:
           subjectKey: \(Base64.encode(secret))

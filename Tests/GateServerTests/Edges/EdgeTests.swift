@@ -20,7 +20,7 @@ import Testing
          { segment: "t:" }]
         """
 
-    private static func configuration(_ edge: String = "", use: String = "{ capacity: 1000 }") -> String {
+    private static func configuration(_ edge: String = "", use: String = "{ advanced: { capacity: 1000 } }") -> String {
         RunningGate.configuration(
             "replayStore: \(use)\nedge: { listen: \"127.0.0.1:0\", tokens: \(sources)\(edge) }",
             catalogue: catalogue
@@ -365,7 +365,7 @@ import Testing
     }
 
     @Test func `14: answers unknown endpoints with a refusal, and dialects that are switched off`() async throws {
-        try await Self.with(Self.configuration(", dialects: [forward]")) { (gate) throws in
+        try await Self.with(Self.configuration(", advanced: { dialects: [forward] }")) { (gate) throws in
             for path in [
                 "/", "/v1/check", "/v1/check/", "/v1/check/nginx", "/v1/check/forward/free/a", "/v1/check/envoy/free/a",
                 "/livez", "/metrics", "/v1/check/Forward", "/free/a",
@@ -520,7 +520,7 @@ import Testing
     }
 
     @Test func `refuses what it has no room for`() async throws {
-        try await Self.with(Self.configuration(use: "{ capacity: 1 }")) { (gate) throws in
+        try await Self.with(Self.configuration(use: "{ advanced: { capacity: 1 } }")) { (gate) throws in
             _ = try Self.check(by: gate, in: "nginx", target: "/live/tnt/a?token=\(try gate.token())")
             let other = try gate.token(GateSample.claims(session: "another"))
             let full = try Self.check(by: gate, in: "nginx", target: "/live/tnt/a?token=\(other)")

@@ -171,7 +171,7 @@ import Testing
     }
 
     private static let spoe = """
-        replayStore: { capacity: 1000 }
+        replayStore: { advanced: { capacity: 1000 } }
         edge: { listen: "spoe:127.0.0.1:0", tokens: [{ query: token }] }
         """
 

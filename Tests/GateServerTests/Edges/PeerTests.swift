@@ -10,7 +10,7 @@ import Testing
     private static func configuration(_ edge: String, listen: String = "127.0.0.1:0") -> String {
         RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             edge: { listen: "\(listen)", tokens: [{ query: token }]\(edge) }
             """,
             catalogue: "    - { path: /free/, protected: false }"

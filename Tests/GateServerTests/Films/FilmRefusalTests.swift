@@ -45,7 +45,7 @@ import Testing
     @Test(arguments: EdgeProxy.asking.filter(\.deliversGrants))
     func `starts once, whatever the player asks for beside`(edge: EdgeProxy) async throws {
         // The time of the gate passes here, but that of the edge's cache does not.
-        try await edge.withFilm(edge: ", maxCacheAge: 0s") { (gate, proxy) throws in
+        try await edge.withFilm(edge: ", advanced: { maxCacheAge: 0s }") { (gate, proxy) throws in
             let player = FilmPlayer(at: proxy) { gate.now }
             let start = "\(Film.start)?token=\(try gate.filmToken("one").percentEncoded)"
             for _ in 0..<2 {
@@ -72,7 +72,7 @@ import Testing
 
     @Test(arguments: EdgeProxy.allCases)
     func `ends within five seconds of its revocation`(edge: EdgeProxy) async throws {
-        try await edge.withFilm(edge: ", maxCacheAge: 1s") { (gate, proxy) throws in
+        try await edge.withFilm(edge: ", advanced: { maxCacheAge: 1s }") { (gate, proxy) throws in
             for kind in ["playback", "token", "sessionGUID", "mvpd"] { try Self.revoke(kind, by: gate, proxy: proxy) }
         }
     }
@@ -97,7 +97,7 @@ import Testing
         let revocation = try gate.post("/v1/revocations", body: "{\"\(kind)\":\"\(names[kind] ?? "")\"}")
         #expect([200, 201, 204].contains(revocation.status), "\(revocation)")
         for ask in [byCookie, bySegment] { expect("grant_revoked", of: try ask(1)) }
-        // An edge may keep an answer for as long as `edge.maxCacheAge`.
+        // An edge may keep an answer for as long as `edge.advanced.maxCacheAge`.
         if kind == "playback" { #expect(try eventually { try byCookie(0).gateCode == "grant_revoked" }) }
         let renewal = try gate.post("/v1/grants/renew", body: "{\"grant\":\"\(text("token"))\"}")
         #expect(renewal.status == 403 && renewal.body.contains("grant_revoked"), "\(renewal)")

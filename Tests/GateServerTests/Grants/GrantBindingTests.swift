@@ -15,7 +15,7 @@ import Testing
     private static func configuration(_ bind: String) -> String {
         RunningGate.configuration(
             """
-            replayStore: { capacity: 100 }
+            replayStore: { advanced: { capacity: 100 } }
             \(grants(bind))
             edge: { listen: "127.0.0.1:0", tokens: [{ query: token }] }
             """,

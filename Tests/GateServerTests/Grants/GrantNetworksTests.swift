@@ -24,7 +24,7 @@ import Testing
             api: { listen: "127.0.0.1:0", anonymous: true, hosts: [gate, g] }
             admin: { listen: "127.0.0.1:0" }
             watch: false
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             \(printed)
             """
     }

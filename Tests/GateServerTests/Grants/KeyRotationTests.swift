@@ -37,7 +37,7 @@ import Testing
     @Test func `refuses nothing while the file of the keys is read again`() async throws {
         let configuration = RunningGate.configuration(
             """
-            replayStore: { capacity: 1000000 }
+            replayStore: { advanced: { capacity: 1000000 } }
             keys: { ring: { set: keys.json } }
             grants:
               subjectKey: \(Self.secret)
@@ -116,7 +116,7 @@ import Testing
         let server = try await KeySetServer(try Self.playgate("keys", "export", file))
         let configuration = RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             grants:
               subjectKey: \(Self.secret)
               profiles: { theirs: { issuer: other } }

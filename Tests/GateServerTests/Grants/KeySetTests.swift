@@ -36,7 +36,7 @@ import Testing
     private static func configuration(_ server: KeySetServer, more: String = "") -> String {
         RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             advanced: { keySets: { folder: . } }
             grants:
               subjectKey: MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=

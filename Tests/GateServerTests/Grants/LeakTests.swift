@@ -11,7 +11,7 @@ import Testing
     private static func configuration(_ leaks: String) -> String {
         RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             keys: { k1: { secret: \(String(repeating: "A", count: 44)) } }
             grants:
               subjectKey: \(String(repeating: "B", count: 44))

@@ -70,7 +70,7 @@ import Testing
                 #expect(answer.status == 403 && answer.values("Location").isEmpty, "\(target)")
             }
         }
-        try await SignedURIGate.with(changes: [("  redirects: [forward]\n", "")]) { sample in
+        try await SignedURIGate.with(changes: [("  advanced: { redirects: [forward] }\n", "")]) { sample in
             let token = try sample.token(Self.manifest, profile: "query")
             sample.gate.now = sample.gate.now.advanced(byMilliseconds: 200_000)
             #expect(try sample.check(Self.manifest, token: token).status == 200)

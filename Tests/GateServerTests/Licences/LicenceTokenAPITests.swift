@@ -28,7 +28,7 @@ import Testing
         requestor: REF30
         trust: { keys: [{ file: signer.pem }] }
         stateFolder: .
-        replayStore: { capacity: 1000 }
+        replayStore: { advanced: { capacity: 1000 } }
         licenceTokens:
           dt: { form: castlabs, key: 6f1c1e0a, secret: "\(secret)", settings: { merchant: acme }, tracks: { \(tracks) } }
           ax: { form: axinom, key: 6f1c1e0a, secret: AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=, tracks: { \(tracks) } }
@@ -145,7 +145,7 @@ import Testing
         let printed = try block("yaml", with: "licenceTokens:").components(separatedBy: "api:")[0]
         let listeners = """
             stateFolder: .
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             api: { listen: "127.0.0.1:0", anonymous: true, hosts: [gate] }
             admin: { listen: "127.0.0.1:0" }
             watch: false

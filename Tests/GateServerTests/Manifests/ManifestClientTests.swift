@@ -123,7 +123,7 @@ import Testing
     @Test func `of another site may read if it is named`() async throws {
         let origin = try Self.origin()
         let cors =
-            "cors: { origins: [https://player.example, http://localhost:8000], maxAge: 60s, allowHeaders: [X-Session] }"
+            "cors: { origins: [https://player.example, http://localhost:8000], advanced: { maxAge: 60s, allowHeaders: [X-Session] } }"
         try await ManifestGate.with(origin, manifest: [cors]) { (gate) throws in
             let preflight = try gate.manifest(at: Self.path, method: "OPTIONS", headers: Self.preflight)
             #expect(
@@ -158,7 +158,10 @@ import Testing
 
     @Test(arguments: [
         ("cors: { origins: \"*\" }", ["*"], [String]()),
-        ("cors: { origins: [https://player.example], credentials: true }", ["https://player.example"], ["true"]),
+        (
+            "cors: { origins: [https://player.example], advanced: { credentials: true } }", ["https://player.example"],
+            ["true"]
+        ),
         ("mode: segment", [], []),
     ])
     func `of another site may read by the configuration`(

@@ -36,7 +36,7 @@ enum ManifestGate {
         let lines = ["listen: \"127.0.0.1:0\"", "origin: \"\(origin)\"", sources] + manifest
         return RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             keys: { k1: { secret: \(secret) } }
             grants:
               subjectKey: \(secret)

@@ -128,13 +128,13 @@ import Testing
 
     @Test func `gives the grants of a finished playlist a life that fits its duration`() async throws {
         let origin = try Self.origin()
-        try await ManifestGate.with(origin, manifest: ["vodMargin: 100s"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["advanced: { vodMargin: 100s }"]) { (gate) throws in
             let answer = try gate.start("/film/tnt/film.m3u8")
             let life = try gate.life(of: try #require(answer.grants.first))
             // Four seconds and the margin, in steps of ten.
             #expect(104...114 ~= life, "\(life)")
         }
-        try await ManifestGate.with(origin, manifest: ["vodMargin: 10h"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["advanced: { vodMargin: 10h }"]) { (gate) throws in
             let answer = try gate.start("/film/tnt/film.m3u8")
             #expect(try gate.life(of: try #require(answer.grants.first)) == ManifestGate.session)
         }

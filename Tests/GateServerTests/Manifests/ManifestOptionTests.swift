@@ -16,7 +16,7 @@ import Testing
         for isOn in [true, false] {
             try await ManifestGate.with(
                 origin,
-                manifest: ["mode: \(mode)", isOn ? "rewrite: keysWithoutGrant" : "rewrite: []"]
+                manifest: ["mode: \(mode)", "advanced: { rewrite: \(isOn ? "keysWithoutGrant" : "[]") }"]
             ) {
                 (gate) throws in
                 let answer = try gate.start(Self.path)
@@ -29,7 +29,7 @@ import Testing
     @Test func `write the grant once`() async throws {
         let film = "#EXTM3U\n#EXT-X-VERSION:8\n#EXTINF:2,\nseg1.ts\n#EXTINF:2,\nseg2.ts\n#EXT-X-ENDLIST\n"
         let origin = try ScriptedOrigin([Self.path: film])
-        try await ManifestGate.with(origin, manifest: ["rewrite: [defineGrant]"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["advanced: { rewrite: [defineGrant] }"]) { (gate) throws in
             let answer = try gate.start(Self.path)
             #expect(
                 answer.references == ["/~cat={$playgate}/film/tnt/seg1.ts", "/~cat={$playgate}/film/tnt/seg2.ts"],
@@ -44,7 +44,7 @@ import Testing
     @Test func `give the grant's parameter another name`() async throws {
         let live = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\nseg1.ts?cat=sports\n"
         let origin = try ScriptedOrigin(["/film/tnt/live.m3u8": live])
-        let options = ["mode: query", "parameter: pgcat", "grants: [{ query: pgcat }]"]
+        let options = ["mode: query", "advanced: { parameter: pgcat }", "grants: [{ query: pgcat }]"]
         try await ManifestGate.with(origin, manifest: options) { (gate) throws in
             let first = try #require(try gate.start("/film/tnt/live.m3u8").references.first)
             #expect(first.hasPrefix("/film/tnt/live.m3u8?pgcat="), "\(first)")

@@ -46,7 +46,8 @@ import Testing
     @Test func `is followed to hosts that are named`() async throws {
         let other = try ScriptedOrigin(["/s/film.m3u8": Self.film])
         let origin = try Self.origin([Self.path: "\(other.url)/s/film.m3u8"])
-        try await ManifestGate.with(origin, manifest: ["allowRedirectsTo: [\"127.0.0.1:\(other.port)\"]"]) {
+        try await ManifestGate.with(origin, manifest: ["advanced: { allowRedirectsTo: [\"127.0.0.1:\(other.port)\"] }"])
+        {
             (gate) throws in
             let answer = try gate.start(Self.path)
             #expect(answer.references == ["\(other.url)/s/seg1.ts", "\(other.url)/vod/seg2.ts"], "\(answer)")
@@ -62,7 +63,7 @@ import Testing
     /// Media that needs no grant, too, is requested where the origin has it.
     @Test func `is written for the player without a grant too`() async throws {
         let origin = try Self.origin(["/free/film.m3u8": "/s/42/film.m3u8"])
-        try await ManifestGate.with(origin, manifest: ["publicPath: /watch"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["advanced: { publicPath: /watch }"]) { (gate) throws in
             let answer = try gate.manifest(at: "/free/film.m3u8")
             #expect(answer.references == ["/watch/s/42/seg1.ts", "/watch/vod/seg2.ts"], "\(answer)")
             #expect(try gate.metric("playgate_manifest_requests_total{result=\"unchanged\"}") == 1)
@@ -147,7 +148,8 @@ import Testing
     @Test(arguments: ["segment", "query"])
     func `has a public path, by configuration or by a trusted peer`(mode: String) async throws {
         let origin = try ScriptedOrigin(["/film/tnt/film.m3u8": Self.film])
-        try await ManifestGate.with(origin, manifest: ["publicPath: /watch/", "mode: \(mode)"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["advanced: { publicPath: /watch/ }", "mode: \(mode)"]) {
+            (gate) throws in
             for (number, prefix) in [nil, "/tv", "/tv/eu-1/", "/"].enumerated() {
                 let token = try gate.token(GateSample.claims(session: "\(number)")).percentEncoded
                 let answer = try gate.manifest(
@@ -170,7 +172,7 @@ import Testing
         let live = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\nseg1.ts\n"
         let mpd = "<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\" type=\"dynamic\"><Period/></MPD>"
         let origin = try ScriptedOrigin(["/film/tnt/live.m3u8": live, "/film/tnt/live.mpd": mpd])
-        try await ManifestGate.with(origin, manifest: ["publicPath: /watch"]) { (gate) throws in
+        try await ManifestGate.with(origin, manifest: ["advanced: { publicPath: /watch }"]) { (gate) throws in
             let playlist = try gate.start("/film/tnt/live.m3u8")
             let grant = try #require(playlist.grants.first)
             #expect(playlist.references == ["/watch/~cat=\(grant)/film/tnt/live.m3u8"], "\(playlist)")

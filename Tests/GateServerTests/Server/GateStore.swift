@@ -26,7 +26,7 @@ enum GateStore: String, CaseIterable {
         let server = try redis?.start()
         let use =
             switch self {
-            case .memory: "{ capacity: 1000 }"
+            case .memory: "{ advanced: { capacity: 1000 } }"
             case .sqlite: "{ deadline: 10s, sqlite: uses.sqlite }"
             case .redis: "{ deadline: 10s, redis: \"unix:\(redis?.socket ?? "")\" }"
             }

@@ -53,7 +53,7 @@ import Testing
         try #require(raiseFileLimit(to: 9000), "raise the hard limit of open files (ulimit -Hn)")
         let folder = try TemporaryFolder()
         let digest = try Self.digest(Self.key)
-        let configuration = ServedGate.configuration("{ capacity: 10000 }")
+        let configuration = ServedGate.configuration("{ advanced: { capacity: 10000 } }")
             .replacing(
                 "api: { listen: \"127.0.0.1:0\", anonymous: true, hosts: [gate, g] }",
                 with: """

@@ -266,7 +266,7 @@ final class Tally: Sendable {
     }
 
     private static let tight = ServedGate.configuration(
-        "{ capacity: 1000 }",
+        "{ advanced: { capacity: 1000 } }",
         more: "advanced: { limits: { headerBytes: 2048 } }"
     )
 

@@ -30,7 +30,7 @@ final class RunningGate: Sendable {
 
     /// Returns a configuration with the keys of ``GateSample/trusted`` and a small catalogue, followed by `more`.
     static func configuration(
-        _ more: String = "replayStore: { capacity: 1000 }",
+        _ more: String = "replayStore: { advanced: { capacity: 1000 } }",
         catalogue: String = "",
         api: String = "  anonymous: true\n  hosts: [gate, g]\n"
     ) -> String {

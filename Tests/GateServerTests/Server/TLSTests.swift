@@ -135,7 +135,7 @@ import Testing
         let address = try #require(try ownAddress())
         let configuration = RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             edge:
               listen: 0.0.0.0:0
               tokens: [{ query: token }]
@@ -168,7 +168,7 @@ import Testing
         let folder = try Self.certificates()
         let configuration = RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             edge:
               listen: ["127.0.0.1:0", "grpc:127.0.0.1:0"]
               tokens: [{ query: token }]

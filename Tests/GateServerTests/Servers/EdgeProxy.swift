@@ -127,7 +127,7 @@ extension EdgeProxy {
         packages: Bool = false,
         catalogue: String = catalogue,
         edge: String = "",
-        use: String = "{ capacity: 1000 }",
+        use: String = "{ advanced: { capacity: 1000 } }",
         more: String = "",
         isOnPort: Bool = false,
         replacing: [String: String] = [:],

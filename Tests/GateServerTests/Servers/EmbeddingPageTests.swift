@@ -29,7 +29,7 @@ import Testing
         let socket = folder.file("edge.sock")
         let configuration = RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             edge: { listen: "unix:\(socket)", \(try EdgeProxy.tokens.get()) }
             """,
             catalogue: EdgeProxy.catalogue

@@ -17,7 +17,7 @@ import Testing
     @Test(
         .needs(.haproxy),
         arguments: [
-            "{ capacity: 1000 }", "{ deadline: 10s, sqlite: uses.sqlite }",
+            "{ advanced: { capacity: 1000 } }", "{ deadline: 10s, sqlite: uses.sqlite }",
         ]
     )
     func `26: one of 50 parallel requests uses a token up`(use: String) async throws {

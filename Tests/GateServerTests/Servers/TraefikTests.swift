@@ -161,7 +161,7 @@ final class Traefik {
         let port = try RunningEdge.freePort()
         let configuration = RunningGate.configuration(
             """
-            replayStore: { capacity: 1000 }
+            replayStore: { advanced: { capacity: 1000 } }
             edge: { listen: "127.0.0.1:0", \(tokens) }
             \(more.replacing("EDGE", with: "127.0.0.1:\(port)"))
             """,

@@ -17,7 +17,7 @@ import Testing
         """
         requestor: REF30
         stateFolder: state
-        replayStore: { capacity: 1000 }
+        replayStore: { advanced: { capacity: 1000 } }
         starts:
           - \(start)
         grants:

@@ -11,7 +11,7 @@ import Testing
 
     private static let configuration = RunningGate.configuration(
         """
-        replayStore: { capacity: 100 }
+        replayStore: { advanced: { capacity: 100 } }
         keys: { k1: { secret: \(secret) }, k2: { secret: \(other) }, k3: { secret: \(other.lowercased()) } }
         grants:
           subjectKey: \(secret)

@@ -84,7 +84,7 @@ extension Trait where Self == ConditionTrait {
         _ collector: ScriptedOrigin,
         sample: String = "100%",
         more: String = "",
-        use: String = "{ capacity: 1000 }"
+        use: String = "{ advanced: { capacity: 1000 } }"
     ) throws -> String {
         RunningGate.configuration(
             """
@@ -115,7 +115,7 @@ extension Trait where Self == ConditionTrait {
     @Test(.needsOpenTelemetry) func `have the facts of a decision, in the trace of its caller`() async throws {
         let collector = try ScriptedOrigin(Self.accepting)
         let secret = "Bearer s3cr3t-of-the-collector"
-        let more = "  headers: { Authorization: { file: collector } }\n  service: gate-eu\n"
+        let more = "  headers: { Authorization: { file: collector } }\n  advanced: { service: gate-eu }\n"
         let configuration = try Self.configuration(collector, more: more)
         try await RunningGate.with(configuration, files: ["collector": secret]) { (gate) throws in
             let token = try gate.token()
@@ -185,7 +185,8 @@ extension Trait where Self == ConditionTrait {
 
     @Test func `are as many in a second as the limit permits`() async throws {
         let collector = try ScriptedOrigin(Self.accepting)
-        try await RunningGate.with(try Self.configuration(collector, more: "  limit: 3\n")) { (gate) throws in
+        try await RunningGate.with(try Self.configuration(collector, more: "  advanced: { limit: 3 }\n")) {
+            (gate) throws in
             for _ in 0..<10 { #expect(try gate.play("trailer").status == 200) }
             gate.now = gate.now.adding(seconds: 1)
             for _ in 0..<10 { #expect(try gate.play("trailer").status == 200) }
@@ -243,7 +244,8 @@ extension Trait where Self == ConditionTrait {
             script.pause = .request
             return script
         }
-        try await RunningGate.with(try Self.configuration(collector, more: "  limit: 5000\n")) { (gate) throws in
+        try await RunningGate.with(try Self.configuration(collector, more: "  advanced: { limit: 5000 }\n")) {
+            (gate) throws in
             let connection = try gate.connect()
             for number in 0..<DecisionTracer.capacity + 1500 {
                 if number % 4000 == 0 { gate.now = gate.now.adding(seconds: 1) }
@@ -297,8 +299,11 @@ extension Trait where Self == ConditionTrait {
         ("{ endpoint: \"http://u:p@collector/v1/traces\" }", "traces.endpoint: must be an http or https URL"),
         ("{ endpoint: \"http://collector/v1/traces?key=1\" }", "traces.endpoint: must be an http or https URL"),
         ("{ endpoint: \"http://collector/v1/traces\", sample: \"1\" }", "traces.sample: must be a percentage"),
-        ("{ endpoint: \"http://collector/v1/traces\", limit: 0 }", "traces.limit: "),
-        ("{ endpoint: \"http://collector/v1/traces\", service: \"\" }", "traces.service: must have 1 to 255 bytes"),
+        ("{ endpoint: \"http://collector/v1/traces\", advanced: { limit: 0 } }", "traces.advanced.limit: "),
+        (
+            "{ endpoint: \"http://collector/v1/traces\", advanced: { service: \"\" } }",
+            "traces.advanced.service: must have 1 to 255 bytes"
+        ),
         ("{ endpoint: \"http://collector/v1/traces\", headers: { key: x } }", "traces.headers: would be sent in clear"),
         ("{ endpoint: \"https://collector/v1/traces\", headers: { \"a b\": x } }", "traces.headers: a b: must be"),
         ("{ endpoint: \"https://collector/v1/traces\", headers: { Host: x } }", "traces.headers: Host: must be"),
