@@ -59,6 +59,8 @@ public enum GrantCode: String, Hashable, Sendable, CaseIterable {
     case sampled = "grant_rejected_by_probability"
     /// A revocation applies to the grant.
     case revoked = "grant_revoked"
+    /// The playback was ended, because several players had its grant.
+    case shared = "playback_shared"
     /// The session of the playback has ended.
     case sessionEnded = "session_ended"
     /// The viewer has as many playbacks as allowed.
@@ -84,7 +86,7 @@ extension GrantCode {
         case .addressMismatch: 410
         case .uriMismatch: 411
         case .resourceMismatch, .methodRefused, .headerMismatch, .tlsMismatch, .locationMismatch, .proofMissing,
-            .proofInvalid, .contextMissing, .sampled, .revoked, .sessionEnded, .streamLimitReached:
+            .proofInvalid, .contextMissing, .sampled, .revoked, .shared, .sessionEnded, .streamLimitReached:
             nil
         }
     }
@@ -96,7 +98,7 @@ extension GrantCode {
     public var action: ClientAction {
         switch self {
         case .missing, .malformed, .signatureInvalid, .expired, .replayed, .addressMismatch, .sampled, .revoked,
-            .sessionEnded, .resourceMismatch:
+            .shared, .sessionEnded, .resourceMismatch:
             .authorization
         case .algorithmRefused, .keyUnknown, .issuerRefused, .audienceMismatch, .versionUnsupported, .claimUnsupported,
             .contextMissing:
@@ -138,6 +140,7 @@ extension GrantCode {
         case .contextMissing: "The edge does not state what the grant requires."
         case .sampled: "The grant was rejected by chance, as it demands."
         case .revoked: "The grant was revoked."
+        case .shared: "The playback was ended: several players had its grant. Start it again."
         case .sessionEnded: "The playback session has ended."
         case .streamLimitReached: "The viewer has the maximum number of playbacks."
         }
@@ -167,6 +170,7 @@ extension GrantCode {
         case .contextMissing: "Let the edge state what the claim needs: see docs/edges."
         case .sampled: "The issuer's sampling refuses a share of the grants."
         case .revoked: "Check the posted revocations and their ends."
+        case .shared: "Look at the evidence with playgate leaks show."
         case .sessionEnded: "Raise session of the profile, if playbacks are longer."
         case .streamLimitReached: "Raise streams of the profile. Otherwise an account is shared."
         }

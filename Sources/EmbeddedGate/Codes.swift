@@ -51,7 +51,7 @@ enum Codes {
             "grant_method_refused", "grant_header_mismatch", "grant_tls_mismatch", "grant_location_mismatch",
             "grant_proof_missing", "grant_proof_invalid", "grant_context_missing", "grant_rejected_by_probability",
             "grant_revoked",
-            "session_ended", "stream_limit_reached", "grant_resource_mismatch",
+            "session_ended", "stream_limit_reached", "grant_resource_mismatch", "playback_shared",
         ]
     )
     static let ofAccessTokens = Block(

@@ -120,10 +120,11 @@ extension Gate {
 extension RevocationRecord {
     /// The record in a list. A subject is known only by its id: stores have neither GUIDs nor names.
     fileprivate var json: JSON {
-        let everything = issuedBefore.millisecondsSince1970 >= 1 << 53
+        let everything = issuedBefore >= Revocation.everShared
         return .object([
             ("id", .string(key.hexadecimal)), ("kind", .optional(kind?.rawValue)),
             ("playback", .optional(session?.hexadecimal)),
+            ("reason", session != nil && issuedBefore == Revocation.everShared ? .string("shared") : .null),
             ("issuedBefore", everything ? .null : .number(issuedBefore.millisecondsSince1970)),
             ("until", .number(kept.millisecondsSince1970)),
         ])

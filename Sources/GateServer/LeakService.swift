@@ -29,7 +29,7 @@ struct LeakService: Service {
                 let (gate, now) = (live.current.gate, environment.clock())
                 // Another gate may have proven it too.
                 if gate.grants?.revocationCache.isRevoked(session) ?? false { return true }
-                let revocation = Revocation(.playback(session), expires: max(end, now))
+                let revocation = Revocation(.sharedPlayback(session), expires: max(end, now))
                 do throws(APIRefusal) {
                     try await gate.record(revocation, cache: gate.grants?.revocationCache, at: now)
                 } catch { return false }

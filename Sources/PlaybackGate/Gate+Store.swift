@@ -20,7 +20,7 @@ extension Gate {
     public func record(_ revocation: Revocation, at now: Timestamp) async throws(ReplayStoreError) {
         try await revoke(revocation, at: now)
         // If the store does not answer now, the slot ends by itself.
-        if case .playback(let session) = revocation.subject { _ = await freeSlot(of: session, at: now) }
+        if let session = revocation.subject.session { _ = await freeSlot(of: session, at: now) }
     }
 
     /// Lifts the revocation of a subject in the store and in the cache of this process.

@@ -25,6 +25,16 @@ public struct Revocation: Hashable, Sendable {
         case mvpd(id: String, issuedBefore: Timestamp)
         /// One playback session, with all its grants. Its media token is not revoked.
         case playback(SessionID)
+        /// One playback session whose grant several players had. Refusals say so.
+        case sharedPlayback(SessionID)
+
+        /// The playback session; `nil` for other subjects.
+        package var session: SessionID? {
+            switch self {
+            case .playback(let session), .sharedPlayback(let session): session
+            case .token, .session, .mvpd: nil
+            }
+        }
     }
 
     /// The kind of a revoked subject.
@@ -51,7 +61,7 @@ public struct Revocation: Hashable, Sendable {
         case .token: .token
         case .session: .session
         case .mvpd: .mvpd
-        case .playback: .playback
+        case .playback, .sharedPlayback: .playback
         }
     }
 
@@ -59,9 +69,14 @@ public struct Revocation: Hashable, Sendable {
     package var issuedBefore: Timestamp {
         switch subject {
         case .token, .playback: Timestamp(millisecondsSince1970: .max)
+        case .sharedPlayback: Self.everShared
         case .session(_, let time), .mvpd(_, let time): time
         }
     }
+
+    /// The ``issuedBefore`` of a shared playback: a time that never comes, which no other revocation has. Stores, lists and
+    /// policies have a time for each subject, and no room for a reason; one of an older version reads it as any other.
+    package static let everShared = Timestamp(millisecondsSince1970: (1 << 53) - 1)
 
     /// The time for which a revocation is stored after it ends, in milliseconds: requests may arrive with an earlier
     /// time of receipt.
@@ -79,7 +94,7 @@ public struct Revocation: Hashable, Sendable {
         case .token(let fingerprint): Self.key(of: .token, name: fingerprint.bytes)
         case .session(let guid, _): Self.key(of: .session, name: guid.utf8)
         case .mvpd(let id, _): Self.key(of: .mvpd, name: id.utf8)
-        case .playback(let session): Self.key(of: .playback, name: session.bytes)
+        case .playback(let session), .sharedPlayback(let session): Self.key(of: .playback, name: session.bytes)
         }
     }
 

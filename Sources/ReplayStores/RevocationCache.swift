@@ -100,6 +100,11 @@ public final class RevocationCache: Sendable {
             && issuedBefore(high: session.high, low: session.low).map { $0 > RevocationRecord.lifted } ?? false
     }
 
+    /// True if a playback session is revoked because several players had its grant.
+    public func isShared(_ session: SessionID) -> Bool {
+        filter.mayContain(session.low) && issuedBefore(high: session.high, low: session.low) == Revocation.everShared
+    }
+
     private func issuedBefore(high: UInt64, low: UInt64) -> Timestamp? {
         shards[Int(high >> 58)].entries.withLock { $0.issuedBefore(high: high, low: low) }
     }

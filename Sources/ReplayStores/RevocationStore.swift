@@ -131,12 +131,12 @@ public struct RevocationRecord: Hashable, Sendable {
     package init(_ revocation: Revocation, at now: Timestamp) {
         kind = revocation.kind
         key = revocation.storeKey
-        if case .playback(let session) = revocation.subject { self.session = session } else { session = nil }
-        let everything = Timestamp(millisecondsSince1970: .max)
+        session = revocation.subject.session
         let before = revocation.issuedBefore
+        let isOfEverything = before == Timestamp(millisecondsSince1970: .max) || session != nil
         // Whom a revocation ends for may start again: tokens that are issued after its end are not covered.
-        issuedBefore = before == everything ? everything : min(before, revocation.expires)
-        let lastIssued = before == everything ? now : max(now, issuedBefore)
+        issuedBefore = isOfEverything ? before : min(before, revocation.expires)
+        let lastIssued = isOfEverything ? now : max(now, issuedBefore)
         kept = max(revocation.expires, lastIssued.advanced(byMilliseconds: Self.longestLife))
     }
 

@@ -23,6 +23,7 @@ import Testing
         ("grant_proof_missing", nil, .none),
         ("grant_proof_invalid", nil, .none), ("grant_context_missing", nil, .configuration),
         ("grant_rejected_by_probability", nil, .authorization), ("grant_revoked", nil, .authorization),
+        ("playback_shared", nil, .authorization),
         ("session_ended", nil, .authorization), ("stream_limit_reached", nil, .retry),
     ]
 

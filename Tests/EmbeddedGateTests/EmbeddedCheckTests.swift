@@ -193,6 +193,10 @@ struct EmbeddedCheckTests {
         #expect(engine.update(document.json(parts: [.revocations])) == PLAYGATE_OK)
         #expect(engine.check(Request(grants: [token])).code == "grant_revoked")
         #expect(playgate_engine_generation(engine.engine) > before)
+        let other = try EngineUnderTest(sample.document().json())
+        document.revocations[0].issuedBefore = Revocation.everShared
+        #expect(other.update(document.json(parts: [.revocations])) == PLAYGATE_OK)
+        #expect(other.check(Request(grants: [token])).code == "playback_shared")
         #expect(engine.update(sample.document().json(parts: [.revocations])) == PLAYGATE_E_POLICY)
         document.grants?.keys = []
         #expect(engine.update(document.json(parts: [.keys])) == PLAYGATE_OK)

@@ -117,7 +117,7 @@ package struct StoreModel {
         case .session(let guid, _): guid == token.userSessionGUID ? .session : nil
         case .mvpd(let id, _): id == token.mvpdID || id == token.proxyMVPDID ? .mvpd : nil
         // It is of a session, and covers no token.
-        case .playback: nil
+        case .playback, .sharedPlayback: nil
         }
     }
 
@@ -145,7 +145,7 @@ extension Revocation {
     /// The earliest issue time that the revocation does not cover.
     fileprivate var earliest: Timestamp {
         switch subject {
-        case .token, .playback: Timestamp(millisecondsSince1970: .max)
+        case .token, .playback, .sharedPlayback: Timestamp(millisecondsSince1970: .max)
         case .session(_, let time), .mvpd(_, let time): time
         }
     }
@@ -156,7 +156,7 @@ extension Revocation {
         case .token(let fingerprint): ["token", fingerprint.hexadecimal]
         case .session(let guid, _): ["session", guid]
         case .mvpd(let id, _): ["mvpd", id]
-        case .playback(let session): ["playback", session.hexadecimal]
+        case .playback(let session), .sharedPlayback(let session): ["playback", session.hexadecimal]
         }
     }
 }

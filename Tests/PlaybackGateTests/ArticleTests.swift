@@ -210,7 +210,7 @@ extension Revocation {
             guid == token.userSessionGUID && token.timeIssued < time
         case .mvpd(let id, let time):
             (id == token.mvpdID || id == token.proxyMVPDID) && token.timeIssued < time
-        case .playback:
+        case .playback, .sharedPlayback:
             false
         }
     }

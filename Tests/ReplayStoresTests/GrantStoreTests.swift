@@ -132,6 +132,35 @@ extension StoreKind {
     }
 
     @Test(arguments: StoreKind.present)
+    func `knows which playbacks were shared, until another reason or none is recorded`(kind: StoreKind) async throws {
+        try await kind.withGrantStores { (first, second) async throws in
+            let (now, session) = (self.now, Self.session(1))
+            let expires = now.adding(seconds: 600)
+            let shared = Revocation(.sharedPlayback(session), expires: expires)
+            let caches = [first, second].map { ($0, RevocationCache { GrantStoreModel.tag($0) }) }
+            /// True if a playback is revoked, and because it was shared.
+            let expect = { (isRevoked: Bool, isShared: Bool) async throws in
+                for (store, cache) in caches {
+                    try await cache.refresh(from: store, at: now)
+                    #expect(cache.isRevoked(session) == isRevoked && cache.isShared(session) == isShared)
+                    #expect(!cache.isShared(Self.session(2)))
+                }
+            }
+            try await first.revoke(Revocation(.playback(Self.session(2)), expires: expires), at: now)
+            try await expect(false, false)
+            try await first.revoke(shared, at: now)
+            try await expect(true, true)
+            #expect(try await second.lift(shared.storeKey, at: now))
+            try await expect(false, false)
+            try await second.revoke(shared, at: now)
+            try await expect(true, true)
+            // What a person revokes afterwards is not shared any more.
+            try await first.revoke(Revocation(.playback(session), expires: expires), at: now)
+            try await expect(true, false)
+        }
+    }
+
+    @Test(arguments: StoreKind.present)
     func `moves a session to another viewer, and leaves no slot behind`(kind: StoreKind) async throws {
         try await kind.withGrantStores { (first, second) async throws in
             let now = self.now

@@ -31,6 +31,7 @@ const gateCodes = {
   grant_expired: ["The grant has expired, and was not renewed in time.", "authorization"],
   grant_uri_mismatch: ["The grant is for another stream.", "none"],
   grant_revoked: ["The playback was revoked.", "authorization"],
+  playback_shared: ["The playback was ended: several players had its grant. Start it again.", "authorization"],
   session_ended: ["The playback has reached its end.", "authorization"],
   stream_limit_reached: ["The viewer has as many playbacks as are allowed.", "retry"],
   unknown_media: ["The media is not in the catalogue.", "none"],

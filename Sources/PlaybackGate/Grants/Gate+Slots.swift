@@ -83,7 +83,7 @@ extension Gate {
             return .unknown
         }
         // One that was ended gets no grants that anybody accepts, and so no slot.
-        if grants.revocationCache.isRevoked(id) { return .refused(.grant(.sessionEnded)) }
+        if let code = grants.revocation(of: id) { return .refused(.grant(code == .shared ? .shared : .sessionEnded)) }
         // Of a token that is not consumed, each request is one of the same playback.
         if entry.use == .withinTTL, let end = slots.end(of: id, at: now) { return .held(until: end) }
         guard let revocability = grants.revocability(token) else { return .unknown }

@@ -169,8 +169,8 @@ extension GrantService {
 
     /// Returns the refusal of a grant whose playback, token, session or MVPD was revoked.
     func revocation(of grant: any PlaybackGrant) -> GrantRefusal? {
-        if let session = grant.sessionID, revocationCache.isRevoked(session) {
-            return GrantRefusal(.revoked, detail: .claim(.session))
+        if let session = grant.sessionID, let code = revocation(of: session) {
+            return GrantRefusal(code, detail: .claim(.session))
         }
         guard let issued = grant.mediaTokenIssued else { return nil }
         for index in 0..<grant.tagCount {
@@ -178,6 +178,12 @@ extension GrantService {
             return GrantRefusal(.revoked, detail: .claim(.revocation))
         }
         return nil
+    }
+
+    /// Returns why a playback session is revoked; `nil` if it is not.
+    func revocation(of session: SessionID) -> GrantCode? {
+        guard revocationCache.isRevoked(session) else { return nil }
+        return revocationCache.isShared(session) ? .shared : .revoked
     }
 
     /// True if the cache knows all revocations but those of the last seconds.

@@ -55,7 +55,7 @@ extension Gate {
                 playbackID: request.playbackID
             )
         else { return .grant(.missing) }
-        if grants.revocationCache.isRevoked(session) { return .grant(.revoked) }
+        if let code = grants.revocation(of: session) { return .grant(code) }
         return grants.areRevocationsRecent || rules.allowsUnknownUse ? nil : .replayStoreUnavailable
     }
 

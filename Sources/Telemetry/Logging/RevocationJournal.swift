@@ -56,7 +56,7 @@ package struct RevocationJournal: Sendable {
         case .token(let fingerprint): fingerprint.bytes.hexadecimal
         case .session(let guid, _): sessions.text(guid)
         case .mvpd(let id, _): id.printable(limit: 200)
-        case .playback(let session): session.hexadecimal
+        case .playback(let session), .sharedPlayback(let session): session.hexadecimal
         }
     }
 }

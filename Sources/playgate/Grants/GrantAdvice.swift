@@ -15,7 +15,8 @@ extension GrantRefusal {
             "It was changed, or made with another key of the same id: compare the keys of both sides."
         case .issuerRefused: "Compare --issuer with the issuer in the token: see playgate grant explain."
         case .audienceMismatch: "Give this recipient's name with --audience, or ask the issuer to name it."
-        case .expired, .sessionEnded, .replayed, .revoked, .sampled: "Start the playback again for a new grant."
+        case .expired, .sessionEnded, .replayed, .revoked, .shared, .sampled:
+            "Start the playback again for a new grant."
         case .notYetValid: "Compare the clocks, or check at another time with --at."
         case .contextMissing: contextAdvice
         case .resourceMismatch: "Use it only for the resource and the requestor that it was given for."

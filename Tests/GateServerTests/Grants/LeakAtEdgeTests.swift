@@ -97,7 +97,7 @@ import Testing
             let listed = try gate.get("/v1/leaks").body
             #expect(isEnded, "\(edge): \(listed)")
             let refusals = [try viewer.play().gateCode, try copier.play().gateCode]
-            #expect(refusals == ["grant_revoked", "grant_revoked"])
+            #expect(refusals == ["playback_shared", "playback_shared"])
             let leaks = try #require(try gate.get("/v1/leaks").json["leaks"] as? [[String: Any]])
             let proven = leaks.filter { $0["state"] as? String == "proven" }
             #expect(proven.count == 1 && proven.first?["evidence"] as? String == "forks", "\(edge): \(leaks)")

@@ -102,7 +102,7 @@ import Testing
             }
             #expect(try eventually { try Self.count("revoked", at: gate) == 1 })
             for player in [viewer, copier] {
-                #expect(try player.ask("/film/9.ts").headers["x-playgate-code"] == "grant_revoked")
+                #expect(try player.ask("/film/9.ts").headers["x-playgate-code"] == "playback_shared")
             }
             let again = try Player(at: gate)
             #expect(try again.ask("/film/9.ts").status == 200)
@@ -167,7 +167,7 @@ import Testing
             gate.now = gate.now.advanced(byMilliseconds: Self.period)
             try viewer.ask("/film/4.ts")
             #expect(try eventually { try Self.count("revoked", at: gate) == 1 })
-            #expect(try copier.ask("/film/9.ts").headers["x-playgate-code"] == "grant_revoked")
+            #expect(try copier.ask("/film/9.ts").headers["x-playgate-code"] == "playback_shared")
             #expect(try Self.count("proven", at: gate) == 1)
         }
     }
@@ -200,7 +200,7 @@ import Testing
             let start = offset == 20 ? 25 : 1
             if start > 1 { try Self.play([viewer, copier], at: gate, segments: 1...24, offset: offset) }
             let codes = try Self.play([viewer, copier], at: gate, segments: start...start + 29, offset: offset)
-            #expect(codes.contains("renewed") && codes.last == "grant_revoked")
+            #expect(codes.contains("renewed") && codes.last == "playback_shared")
             #expect(viewer.cookie != copier.cookie)
             #expect(try eventually { try Self.count("revoked", by: "forks", at: gate) == 1 })
             #expect(try Self.count("challenged", by: "forks", at: gate) == 1)

@@ -132,7 +132,7 @@ import Testing
                 #expect(try sample.code(for: "/partner/a.ts", token: token) == code, "\(text)")
             }
         }
-        try await SignedURIGate.with(changes: [("      match: start\n", "")]) { sample in
+        try await SignedURIGate.with(changes: [("        match: start\n", "")]) { sample in
             let token = try sample.partnerToken(#"{"iss":"partner","exp":%,"cdniuc":"regex:https://cdn.example/part"}"#)
             #expect(try sample.code(for: "/partner/a.ts", token: token) == "grant_uri_mismatch")
         }

@@ -186,7 +186,10 @@ import Testing
         let origin = try Self.origin()
         try await ManifestGate.with(origin) { (gate) throws in
             let file = try gate.folder.text("gate.yaml")
-            try gate.folder.write("gate.yaml", contents: file + "\n  mode: query\n  suffixes: [.m3u8, .txt]\n")
+            try gate.folder.write(
+                "gate.yaml",
+                contents: file + "\n  mode: query\n  advanced: { suffixes: [.m3u8, .txt] }\n"
+            )
             #expect(try gate.admin("POST", path: "/reload").status == 200)
             let answer = try gate.start(Self.path, viewer: "two")
             #expect(answer.references.contains { $0.contains("?cat=") } || answer.status == 200, "\(answer)")

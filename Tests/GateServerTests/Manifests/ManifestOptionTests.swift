@@ -67,7 +67,7 @@ import Testing
             head.uri.hasPrefix("/film/tnt/steer")
                 ? .init(steering, type: "application/json") : .init(sprites, type: "text/vtt")
         }
-        let options = ["mode: query", "paths: [/film/tnt/steer]", "suffixes: [.m3u8, .vtt]"]
+        let options = ["mode: query", "paths: [/film/tnt/steer]", "advanced: { suffixes: [.m3u8, .vtt] }"]
         try await ManifestGate.with(origin, manifest: options) { (gate) throws in
             let answer = try gate.start("/film/tnt/steer")
             let grant = try #require(answer.grants.first, "\(answer)")
