@@ -104,7 +104,7 @@ let package = Package(
         .room("ReplayStores", ["Platform", "Encodings", "Cryptography", "MediaTokens", "EdgeTokens"]),
         .room(
             "SharedGrants",
-            ["CPlaybacks", "Platform", "Cryptography", "EdgeTokens", "CommonAccessTokens", "ReplayStores"]
+            ["CPlaybacks", "Platform", "Encodings", "Cryptography", "EdgeTokens", "CommonAccessTokens", "ReplayStores"]
         ),
         .room(
             "PlaybackGate",
@@ -289,7 +289,7 @@ let package = Package(
                 "Platform", "Encodings", "Cryptography", "ConfigurationReading", "MediaResources", "Keys",
                 "MediaTokens", "RequestTargets", "EdgeTokens", "CommonAccessTokens", "URISigning", "AccessTokens",
                 "VendorTokens", "Licences", "PlaybackGate", "Manifests", "EdgeChecks", "KeySources", "Telemetry",
-                "GateConfiguration", "GateAPI",
+                "SharedGrants", "GateConfiguration", "GateAPI",
                 "GateAdmin",
                 "GateServer", "CommandLineSupport", .arguments,
             ]

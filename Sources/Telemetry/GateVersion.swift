@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
-internal import PlaybackGate
+internal import Platform
 
 /// The version of this program.
 public enum GateVersion {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copyright the Playgate authors.
 
+import CommandLineSupport
 import Encodings
 import MediaTokens
 import Platform

@@ -2,6 +2,7 @@
 // Copyright the Playgate authors.
 
 import ArgumentParser
+import CommandLineSupport
 import Encodings
 import GateTestSupport
 import Keys

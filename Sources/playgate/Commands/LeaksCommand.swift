@@ -5,13 +5,14 @@ import ArgumentParser
 import CommandLineSupport
 import Encodings
 import GateAPI
+import SharedGrants
 
 struct LeaksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "leaks",
         abstract: "List the playbacks whose grant more than one hold, and show the evidence.",
         discussion: "Asks a running gate with the section leaks. See docs/how-to/shared-grants.md.",
-        subcommands: [List.self, Show.self],
+        subcommands: [List.self, Show.self, Replay.self],
         defaultSubcommand: List.self
     )
 
@@ -57,4 +58,41 @@ struct LeaksCommand: AsyncParsableCommand {
             ) { answer in LeakText(answer).line + LeakText(answer).picture }
         }
     }
+
+    struct Replay: AsyncParsableCommand, JSONAnswering {
+        static let configuration = CommandConfiguration(
+            abstract: "Find the playbacks in logs that a gate would challenge.",
+            discussion: """
+                Reads logs in JSON of gates and edges, before or without the section leaks. A log proves nothing: two tabs take turns \
+                too. docs/how-to/shared-grants.md has a line for nginx.
+                """
+        )
+
+        @Argument(help: ArgumentHelp("The logs of all gates and edges, or -.", valueName: "log")) var logs: [String]
+        @Option(help: ArgumentHelp("A part of paths that names a rendition, such as /v*/.", valueName: "pattern"))
+        var rendition: [RenditionPattern] = []
+        @Flag(help: "Answer in JSON.") var json = false
+
+        var answersInJSON: Bool { json }
+
+        func run() throws {
+            var (replay, malformed) = (LogReplay(), 0)
+            var lines = try MergedLines<LoggedSegment>(logs, longest: LoggedSegment.longestLine) { line in
+                switch LoggedSegment.read(line.span, renditions: rendition) {
+                case .segment(let segment): return .element(segment, at: segment.time)
+                case .other: return .skipped
+                case .malformed:
+                    malformed += line.isEmpty ? 0 : 1
+                    return .skipped
+                }
+            }
+            while let segment = try lines.next() { replay.count(segment) }
+            let answer = json ? replay.json(malformed: malformed).line + "\n" : replay.text(malformed: malformed)
+            Terminal.output.write(answer)
+        }
+    }
+}
+
+extension RenditionPattern: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
 }

@@ -54,6 +54,18 @@ import Testing
             return player
         }
 
+        /// The id of the playback, as its grant has it.
+        func session(by gate: RunningGate) throws -> String {
+            let grant = try #require(jar.cookie.split(separator: "=", maxSplits: 1).last)
+            let run = try CommandRun(
+                Program.built("playgate"),
+                arguments: ["grant", "explain", String(grant), "--json"]
+            )
+            let claim = try #require(run.output.range(of: #""name":"pgs""#)?.upperBound)
+            let start = try #require(run.output.range(of: "h'", range: claim..<run.output.endIndex)).upperBound
+            return String(run.output[start...].prefix(32))
+        }
+
         /// A player with a copy of the jar.
         func copied(from index: Int) -> Player {
             let copy = Jar()
@@ -80,6 +92,50 @@ import Testing
     /// Two workers, so that the requests of a player come to both.
     private static func workers(of edge: EdgeProxy) -> [String: String] {
         edge == .nginxModule ? ["worker_processes auto;": "worker_processes 2; daemon off;"] : [:]
+    }
+
+    /// The lines of code in docs/how-to/shared-grants.md about logs.
+    private static func lines(of part: Int) throws -> String {
+        let page = try EdgeProxy.file("docs/how-to/shared-grants.md")
+        let start = try #require(page.range(of: "## Try it on a log")).upperBound
+        let code = page[start...].components(separatedBy: "```nginx\n")[part]
+        return try #require(code.components(separatedBy: "```").first)
+    }
+
+    @Test(arguments: EdgeProxy.installed([.nginx, .nginxModule]))
+    func `is found in nginx's log, and a playback of one player is not`(edge: EdgeProxy) async throws {
+        let folder = try TemporaryFolder()
+        let log = folder.file("segments.json")
+        let format = try Self.lines(of: 1).replacing("/var/log/nginx/segments.json", with: log)
+        let set = "            auth_request_set $gate_trace $upstream_http_x_playgate_trace;\n"
+        let lines = ["http {\n": "http {\n" + format, set: set + (try Self.lines(of: 2))]
+        let used = lines.filter { edge == .nginx || $0.key != set }
+        let review = Self.sections.replacing("revoke", with: "review")
+        try await edge.withGate(catalogue: Self.catalogue, more: review, isOnPort: true, replacing: used) {
+            (gate, proxy) throws in
+            var viewer = try Player.start("viewer", at: proxy, of: gate, from: 100)
+            var copier = viewer.copied(from: 97)
+            var other = try Player.start("other", at: proxy, of: gate, from: 100)
+            var session = ""
+            for _ in 0..<20 {
+                for answer in [try viewer.play(), try copier.play(), try other.play()] {
+                    #expect(answer.status == 200, "\(answer)")
+                }
+                if session.isEmpty { session = try viewer.session(by: gate) }
+            }
+            let run = { (options: [String]) in
+                try CommandRun(Program.built("playgate"), arguments: ["leaks", "replay", log] + options)
+            }
+            // nginx may write the last line after its answer.
+            #expect(try eventually { try run(["--json"]).output.contains(#""segments":60"#) })
+            let found = try run(["--json"])
+            #expect(found.output.contains(#""playbacks":2,"segments":60,"malformedLines":0,"#), "\(found)")
+            #expect(found.output.contains(#""suspects":[{"playback":"\#(session)""#), "\(found)")
+            #expect(found.output.components(separatedBy: "\"first\"").count == 2, "\(found)")
+            #expect(
+                try run([]).output.hasPrefix("1 of 2 playbacks would be challenged (60 segments)\n\(session)  first ")
+            )
+        }
     }
 
     @Test(arguments: edges) func `is revoked, and two tabs of one jar play on`(edge: EdgeProxy) async throws {

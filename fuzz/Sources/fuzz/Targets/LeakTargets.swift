@@ -10,9 +10,13 @@ import Platform
 extension Target {
     private static let now = Timestamp(millisecondsSince1970: 1_800_000_000_000)
 
-    /// The names of segments, with a pattern of renditions in the first line.
+    /// The names of segments, with a pattern of renditions in the first line; and lines of logs.
     static let segment = Target(name: "segment") { input in
         var input = input
+        if case .segment(let found) = LoggedSegment.read(input.bytes.span, renditions: []) {
+            demand(found.playback != 0 && found.segment.track != 0, or: "a playback or a track without a number")
+            demand(found.name.utf8.count == 32, or: "an id of another length")
+        }
         let pattern = String(validating: input.line(), as: UTF8.self).flatMap { RenditionPattern($0) }
         guard let path = input.text?[...] else { return }
         let segment = Segment(path: path)
