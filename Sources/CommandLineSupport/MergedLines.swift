@@ -42,6 +42,14 @@ package struct MergedLines<Element> {
 
     /// Returns the next element; `nil` at the end of all files.
     package mutating func next() throws(CommandFailure) -> Element? {
+        do throws(CommandFailure) { return try earliest() } catch {
+            // A failure, too, leaves no bar behind.
+            progress.clear()
+            throw error
+        }
+    }
+
+    private mutating func earliest() throws(CommandFailure) -> Element? {
         let times = heads.indices.compactMap { index in heads[index].map { (time: $0.time, index: index) } }
         guard let first = times.min(by: { $0.time < $1.time }), let head = heads[first.index] else {
             progress.clear()
@@ -67,6 +75,7 @@ private struct FileLines {
     private var block: [UInt8] = []
     private var position = 0
     private(set) var bytesRead = 0
+    private var isAtEnd = false
     let size: Int?
 
     private static let blockSize = 256 * 1024
@@ -79,7 +88,7 @@ private struct FileLines {
     /// Returns the next line without its end, at most one byte longer than permitted; `nil` at the end of the file.
     mutating func next() throws(CommandFailure) -> ArraySlice<UInt8>? {
         var line: [UInt8] = []
-        while true {
+        while !isAtEnd {
             let rest = block[position...]
             if let end = rest.span.firstIndex(of: UInt8(ascii: "\n"), from: 0).map({ rest.startIndex + $0 }) {
                 position = end + 1
@@ -88,10 +97,9 @@ private struct FileLines {
             line += rest.prefix(longest + 1 - line.count)
             block = try file.read(upTo: Self.blockSize)
             (position, bytesRead) = (0, bytesRead + block.count)
-            if block.isEmpty {
-                file.close()
-                return line.isEmpty ? nil : line[...]
-            }
+            isAtEnd = block.isEmpty
+            if isAtEnd { file.close() }
         }
+        return line.isEmpty ? nil : line[...]
     }
 }

@@ -167,12 +167,12 @@ extension GrantCode {
             "A grant is shared, or the facts of the edge are not those of its client."
         case .uriMismatch: "Compare the scope of the profile with the paths of manifest and segments."
         case .methodRefused: "Check methods of the profile."
-        case .contextMissing: "Let the edge state what the claim needs: see docs/edges."
+        case .contextMissing: "Let the edge state what the claim needs: see docs/concepts/edges.md."
         case .sampled: "The issuer's sampling refuses a share of the grants."
         case .revoked: "Check the posted revocations and their ends."
         case .shared: "Look at the evidence with playgate leaks show."
         case .sessionEnded: "Raise session of the profile, if playbacks are longer."
-        case .streamLimitReached: "Raise streams of the profile. Otherwise an account is shared."
+        case .streamLimitReached: "Raise maxConcurrentStreams of the profile. Otherwise an account is shared."
         }
     }
 }

@@ -124,7 +124,7 @@ extension RevocationRecord {
         return .object([
             ("id", .string(key.hexadecimal)), ("kind", .optional(kind?.rawValue)),
             ("playback", .optional(session?.hexadecimal)),
-            ("reason", session != nil && issuedBefore == Revocation.everShared ? .string("shared") : .null),
+            ("reason", isShared ? .string("shared") : .null),
             ("issuedBefore", everything ? .null : .number(issuedBefore.millisecondsSince1970)),
             ("until", .number(kept.millisecondsSince1970)),
         ])

@@ -26,9 +26,10 @@
             let password = section.secret("password").map { RedisPassword($0.text) }
             let authorities = section.optionalPath("authorities")
             let isOfSentinels = if case .sentinels = url?.servers { true } else { false }
+            let lacksPassword = url?.user != nil && password == nil && url?.password == nil && !section.isFaulty
             let (sentinels, keyPrefix, replicas) = section.advanced { part in
                 (
-                    SentinelAccount(part, isUsed: isOfSentinels || url == nil),
+                    SentinelAccount(part, isUsed: isOfSentinels || url == nil, isKnown: url != nil),
                     part.string("keyPrefix", default: "playgate:"), part.integer("wait", in: 0...16, default: 0)
                 )
             }
@@ -37,7 +38,7 @@
                 section.note(at: "password", message: "is in the url too")
             }
             // Redis would take the user for the default one.
-            if url?.user != nil, password == nil, url?.password == nil, !section.isFaulty {
+            if lacksPassword {
                 section.note(at: "url", message: "has a user, who needs a password: in the url, or as password")
             }
             if authorities != nil, let url, !url.isEncrypted {
@@ -66,11 +67,13 @@
         let user: String?
         let password: RedisPassword?
 
-        /// - Parameter isUsed: True if the URL may name sentinels.
-        init(_ section: ConfigurationSection, isUsed: Bool) {
+        /// - Parameters:
+        ///   - isUsed: True if the URL may name sentinels.
+        ///   - isKnown: True if the URL could be read.
+        init(_ section: ConfigurationSection, isUsed: Bool, isKnown: Bool) {
             user = section.optionalString("sentinelUser")
             password = section.secret("sentinelPassword").map { RedisPassword($0.text) }
-            if user != nil, password == nil, !section.isFaulty {
+            if user != nil, password == nil, isKnown, !section.isFaulty {
                 section.note(at: "sentinelUser", message: "needs sentinelPassword")
             }
             for key in ["sentinelUser", "sentinelPassword"] where section.has(key) && !isUsed {

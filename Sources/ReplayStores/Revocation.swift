@@ -74,9 +74,10 @@ public struct Revocation: Hashable, Sendable {
         }
     }
 
-    /// The ``issuedBefore`` of a shared playback: a time that never comes, which no other revocation has. Stores, lists and
-    /// policies have a time for each subject, and no room for a reason; one of an older version reads it as any other.
-    package static let everShared = Timestamp(millisecondsSince1970: (1 << 53) - 1)
+    /// The ``RevocationRecord/issuedBefore`` of a shared playback: a time that never comes, which no other revocation has.
+    ///
+    /// Stores, lists and policies have a time for each subject, and no room for a reason. Older versions read it as any other time.
+    public static let everShared = Timestamp(millisecondsSince1970: (1 << 53) - 1)
 
     /// The time for which a revocation is stored after it ends, in milliseconds: requests may arrive with an earlier
     /// time of receipt.

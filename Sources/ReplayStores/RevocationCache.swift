@@ -275,7 +275,7 @@ public final class RevocationCache: Sendable {
         for shard in shards {
             let entries = shard.entries.withLock { $0 }
             for subject in entries.tags.sorted(by: { $1.follows($0) }) {
-                guard let entry = entries[subject] else { continue }
+                guard let entry = entries[subject], entry.issuedBefore > RevocationRecord.lifted else { continue }
                 for kind in entry.kind.map({ [$0] }) ?? [.session, .mvpd] {
                     all.append(.init(kind: kind, tag: subject, issuedBefore: entry.issuedBefore))
                 }

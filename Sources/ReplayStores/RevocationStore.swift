@@ -122,6 +122,9 @@ public struct RevocationRecord: Hashable, Sendable {
     /// True if the revocation was lifted: nothing is covered any more.
     public var isLifted: Bool { issuedBefore <= Self.lifted }
 
+    /// True for a playback that was revoked because several players had its grant.
+    public var isShared: Bool { session != nil && issuedBefore == Revocation.everShared }
+
     /// The record after its revocation was lifted.
     package func lifted() -> RevocationRecord {
         RevocationRecord(kind: kind, key: key, session: session, issuedBefore: Self.lifted, kept: kept)

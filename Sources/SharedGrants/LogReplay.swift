@@ -17,7 +17,9 @@ package struct LogReplay {
 
     private let table: PlaybackTable
     private let suspicion: Int
+    /// The hashes of the playbacks, up to ``mostPlaybacks``: a log may be longer than memory.
     private var playbacks: Set<UInt64> = []
+    private static let mostPlaybacks = 1 << 22
     private var suspects: [UInt64: Suspect] = [:]
     private var segments = 0
 
@@ -34,7 +36,7 @@ package struct LogReplay {
     /// Counts a segment. Those of all logs come in the order of their times.
     package mutating func count(_ found: LoggedSegment) {
         segments += 1
-        playbacks.insert(found.playback)
+        if playbacks.count < Self.mostPlaybacks { playbacks.insert(found.playback) }
         let count = table.count(
             found.segment,
             isPartial: found.isPartial,
@@ -42,7 +44,9 @@ package struct LogReplay {
             at: found.time,
             suspicion: suspicion
         )
-        guard count.contains(.suspected) else { return }
+        guard count.contains(.suspected), suspects[found.playback] != nil || suspects.count < Self.mostPlaybacks else {
+            return
+        }
         suspects[found.playback, default: Suspect(name: found.name, first: found.time, times: 0)].times += 1
     }
 

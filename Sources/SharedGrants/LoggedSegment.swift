@@ -5,10 +5,10 @@ internal import EdgeTokens
 internal import Encodings
 package import Platform
 
-/// A segment that a line of a log says was fetched: by a gate, or by an edge that logs JSON.
+/// A segment that was fetched, as a line of an edge's log says, which is a JSON object.
 ///
-/// These members are read: `time` (ISO 8601, or seconds since 1970 with or without a fraction), `playback` (its id), `path`, and if they
-/// are there `method`, `status` (of an edge) and `decision` (of a gate). A failed request is no segment that was fetched.
+/// These members are read: `time` (ISO 8601, or seconds since 1970; in quotes with a fraction), `playback` (its id), `path`, and if they
+/// are there `method`, `status` and `range`. A failed request is no segment that was fetched.
 package struct LoggedSegment {
     /// The time of the request.
     package let time: Timestamp
@@ -44,8 +44,9 @@ package struct LoggedSegment {
         guard case .string(let playback) = members["playback"] else { return .other }
         // nginx writes a variable without a value as an empty text or a hyphen.
         if playback.isEmpty || playback == "-" || !isFetched(members) { return .other }
+        guard let path = members["path"] else { return .other }
         guard let id = SessionID(hexadecimal: playback), let time = members["time"].flatMap(time),
-            case .string(let path) = members["path"]
+            case .string(let path) = path
         else { return .malformed }
         guard let segment = Segment(path: path[...], renditions: renditions) else { return .other }
         return .segment(
@@ -54,15 +55,22 @@ package struct LoggedSegment {
                 playback: id.low == 0 ? 1 : id.low,
                 name: playback,
                 segment: segment,
-                isPartial: text(members["status"]) == "206"
+                isPartial: isPartial(members)
             )
         )
     }
 
     /// True unless a member says that the request failed or fetched nothing.
     private static func isFetched(_ members: [String: JSON]) -> Bool {
-        let accepted = ["method": ["GET"], "status": ["200", "206"], "decision": ["allow"]]
+        let accepted = ["method": ["GET"], "status": ["200", "206"]]
         return accepted.allSatisfy { name, values in members[name].map { values.contains(text($0) ?? "") } ?? true }
+    }
+
+    /// True for a part of a segment. Without the range, the status says it.
+    private static func isPartial(_ members: [String: JSON]) -> Bool {
+        guard let range = members["range"] else { return text(members["status"]) == "206" }
+        // Some players request the whole as a range.
+        return !["", "-", "bytes=0-"].contains(text(range) ?? "")
     }
 
     /// A text or a whole number, as a text.

@@ -125,6 +125,7 @@ extension StoreKind {
                 var lines: [UInt8] = []
                 _ = revocationCaches[0].1.list(after: nil, limit: 10, into: &lines)
                 #expect(lines.isEmpty == !isRevoked)
+                #expect(revocationCaches[0].1.tags.isEmpty == !isRevoked)
                 let listed = try await first.revocations(after: nil).records
                 #expect(listed.allSatisfy { $0.isLifted == !isRevoked } && listed.count == 2)
             }

@@ -74,7 +74,7 @@ extension OperatorPage {
             view.rows = list.records.prefix(Self.maximumRows).map { record in
                 let id = record.key.hexadecimal
                 return .init(
-                    kind: record.kind?.rawValue ?? "session or mvpd",
+                    kind: (record.kind?.rawValue ?? "session or mvpd") + (record.isShared ? ", shared" : ""),
                     subject: record.session?.hexadecimal ?? id,
                     until: record.kept.iso8601,
                     id: id

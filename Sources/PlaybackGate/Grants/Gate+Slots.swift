@@ -173,7 +173,9 @@ extension Gate {
     ///
     /// - Returns: True if the session had a slot; `nil` if the store did not answer.
     public func end(_ session: SessionID, at now: Timestamp) async -> Bool? {
-        guard playbacks.hasLimits else { return await freeSlot(of: session, at: now) }
+        // One that is revoked already has its reason.
+        let isRevoked = grants?.revocationCache.isRevoked(session) ?? false
+        guard playbacks.hasLimits, !isRevoked else { return await freeSlot(of: session, at: now) }
         // The revocation comes first: a freed but unrevoked playback would play beside the next one in the slot.
         let end = now.advanced(byMilliseconds: Revocation.longestSession.milliseconds)
         let revocation = Revocation(.playback(session), expires: end)

@@ -63,12 +63,13 @@ struct LeaksCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Find the playbacks in logs that a gate would challenge.",
             discussion: """
-                Reads logs in JSON of gates and edges, before or without the section leaks. A log proves nothing: two tabs take turns \
-                too. docs/how-to/shared-grants.md has a line for nginx.
+                Reads logs of edges in JSON, with or without the section leaks. A log proves nothing: two tabs alternate too. \
+                docs/how-to/shared-grants.md has the lines for nginx.
                 """
         )
 
-        @Argument(help: ArgumentHelp("The logs of all gates and edges, or -.", valueName: "log")) var logs: [String]
+        @Argument(help: ArgumentHelp("The logs of all edges that players reach, or -.", valueName: "log")) var logs:
+            [String]
         @Option(help: ArgumentHelp("A part of paths that names a rendition, such as /v*/.", valueName: "pattern"))
         var rendition: [RenditionPattern] = []
         @Flag(help: "Answer in JSON.") var json = false

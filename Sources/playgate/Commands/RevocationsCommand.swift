@@ -115,7 +115,8 @@ struct RevocationsCommand: AsyncParsableCommand {
                     if case .number(let end)? = record["until"] {
                         until = Timestamp(millisecondsSince1970: end).iso8601
                     }
-                    let kind = record["kind"]?.text ?? "session or mvpd"
+                    let reason = record["reason"]?.text.map { ", \($0)" } ?? ""
+                    let kind = (record["kind"]?.text ?? "session or mvpd") + reason
                     return "\(record["id"]?.text ?? "")  \(kind)  until \(until)\n"
                 }.joined()
             }

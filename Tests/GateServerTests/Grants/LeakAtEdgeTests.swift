@@ -108,7 +108,8 @@ import Testing
         let log = folder.file("segments.json")
         let format = try Self.lines(of: 1).replacing("/var/log/nginx/segments.json", with: log)
         let set = "            auth_request_set $gate_trace $upstream_http_x_playgate_trace;\n"
-        let lines = ["http {\n": "http {\n" + format, set: set + (try Self.lines(of: 2))]
+        let path = edge == .nginx ? "$logged" : "$uri"
+        let lines = ["http {\n": "http {\n" + format.replacing("$uri", with: path), set: set + (try Self.lines(of: 2))]
         let used = lines.filter { edge == .nginx || $0.key != set }
         let review = Self.sections.replacing("revoke", with: "review")
         try await edge.withGate(catalogue: Self.catalogue, more: review, isOnPort: true, replacing: used) {
@@ -123,17 +124,21 @@ import Testing
                 }
                 if session.isEmpty { session = try viewer.session(by: gate) }
             }
+            // A grant in a path is in no log.
+            let grant = try #require(other.jar.cookie.split(separator: "=", maxSplits: 1).last)
+            #expect(try proxy.get("/~cat=\(grant)/film/v1/121.ts").status == 200)
             let run = { (options: [String]) in
                 try CommandRun(Program.built("playgate"), arguments: ["leaks", "replay", log] + options)
             }
             // nginx may write the last line after its answer.
-            #expect(try eventually { try run(["--json"]).output.contains(#""segments":60"#) })
+            #expect(try eventually { try run(["--json"]).output.contains(#""segments":61"#) })
+            #expect(!(try folder.text("segments.json").contains(grant)))
             let found = try run(["--json"])
-            #expect(found.output.contains(#""playbacks":2,"segments":60,"malformedLines":0,"#), "\(found)")
+            #expect(found.output.contains(#""playbacks":2,"segments":61,"malformedLines":0,"#), "\(found)")
             #expect(found.output.contains(#""suspects":[{"playback":"\#(session)""#), "\(found)")
             #expect(found.output.components(separatedBy: "\"first\"").count == 2, "\(found)")
             #expect(
-                try run([]).output.hasPrefix("1 of 2 playbacks would be challenged (60 segments)\n\(session)  first ")
+                try run([]).output.hasPrefix("1 of 2 playbacks would be challenged (61 segments)\n\(session)  first ")
             )
         }
     }

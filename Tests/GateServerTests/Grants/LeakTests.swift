@@ -91,7 +91,10 @@ import Testing
     }
 
     @Test func `is revoked: the viewer starts again, and the copier cannot`() async throws {
-        try await RunningGate.with(Self.configuration("leaks: { action: revoke }")) { (gate) throws in
+        // With a limit, a backend ends playbacks.
+        let configuration = Self.configuration("leaks: { action: revoke }")
+            .replacing("scheme: http,", with: "scheme: http, maxConcurrentStreams: 4,")
+        try await RunningGate.with(configuration) { (gate) throws in
             let viewer = try Player(at: gate)
             let copier = Player(copying: viewer)
             for round in 1...3 {
@@ -107,6 +110,12 @@ import Testing
             let again = try Player(at: gate)
             #expect(try again.ask("/film/9.ts").status == 200)
             #expect(try gate.log("\"caller\":\"leaks\"").count == 1)
+            // A backend that ends the playback changes nothing.
+            let session = try #require(try Self.leaks(of: gate).first?["session"] as? String)
+            #expect(try gate.connect().request("DELETE", path: "/v1/playback/\(session)").status == 200)
+            #expect(try viewer.ask("/film/9.ts").headers["x-playgate-code"] == "playback_shared")
+            let listed = try #require(try gate.get("/v1/revocations").json["revocations"] as? [[String: Any]])
+            #expect(listed.compactMap { $0["reason"] as? String } == ["shared"], "\(listed)")
         }
     }
 
