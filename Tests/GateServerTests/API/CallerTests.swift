@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `do not see secrets of the configuration`() async throws {
-        try await RunningGate.with(Self.configuration + "\nlog: { salt: very-salty }\n") { gate in
+        try await RunningGate.with(Self.configuration + "\nlog: { advanced: { salt: very-salty } }\n") { gate in
             let text = try gate.admin("GET", path: "/config").body
             #expect(text.contains("\"name\":\"backend\""))
             #expect(!text.contains("very-salty"))

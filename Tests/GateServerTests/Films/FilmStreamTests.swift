@@ -11,7 +11,7 @@ import Testing
         let grants = Film.grants.replacing("renew: {", with: "maxConcurrentStreams: 1\n      renew: {")
         try await EdgeProxy.nginx.withGate(
             catalogue: Film.catalogue.replacing("[live, whole]", with: "live"),
-            edge: ", maxCacheAge: 0s",
+            edge: ", advanced: { maxCacheAge: 0s }",
             more: grants,
             isOnPort: true
         ) { (gate, nginx) throws in
